@@ -1,4 +1,4 @@
-/** What each operation on accounts, their projects and their addresses does, and what it answers. */
+/** The effects and answers of each operation on accounts, their projects and their addresses. */
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -111,7 +111,7 @@ describe('address restrictions', () => {
     expect(await set(root, ['203.0.113.0/24'])).toEqual({ ranges: ['203.0.113.0/24'] })
   })
 
-  test('are read from text as a whole: what is no range is named by its place', async () => {
+  test('are read from text as a whole: a text that is not a range is named by its place', async () => {
     const expected = 'expected an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
     const refusal = `INVALID_ARGUMENT: ranges[1]: ${expected}; ranges[2]: ${expected}`
     const request = { account: HOME, ranges: ['10.0.0.1', '10.0.0.0/33', 'host.example'] }

@@ -1,6 +1,6 @@
 /**
- * What every operation of administration goes through: who asks, their right, before the work and again when
- * it is the turn of the change, and how much they may change.
+ * The steps of every operation of administration: the requester, their right, before the work and again at
+ * the turn of the change, and how much they may change.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -51,7 +51,7 @@ beforeEach(() => {
   clock.nowMs += 60 * MINUTE_MS
 })
 
-describe('who asks', () => {
+describe('the requester', () => {
   test('is who the change was made by', async () => {
     const { value, token } = await panelToken('owner')
     const name = newName()
@@ -89,7 +89,7 @@ describe('who asks', () => {
   })
 })
 
-describe('what is for owners', () => {
+describe('an operation for owners is recognized', () => {
   test('by the request', async () => {
     const [owner, admin] = [await tokenOf('owner'), await tokenOfNew(await newAdministrator())]
     const create = (owner: boolean) => ({ account, name: newName(), owner, roles: [] })
@@ -99,7 +99,7 @@ describe('what is for owners', () => {
     expect(succeeds(await ask(clerk, 'createControlPanelUser', create(true)))).toBe('done')
   })
 
-  test('by whom it is about', async () => {
+  test('by the user that it is about', async () => {
     const [owner, admin] = [await tokenOf('owner'), await tokenOfNew(await newAdministrator())]
     const [ofOwner, ofOther] = [await newAdministrator(true), await newAdministrator()]
     expect(await ask(admin, 'deleteControlPanelUser', { account, name: ofOwner })).toBe(NOT_OWNER)
@@ -108,7 +108,7 @@ describe('what is for owners', () => {
   })
 })
 
-test('what is for operators by whom it is about', async () => {
+test('an operation for operators is recognized by the user that it is about', async () => {
   const owner = await tokenOf('owner')
   const name = newName()
   await run(TESTER, 'createServiceUser', { account, name, permissions: [] })
@@ -135,12 +135,12 @@ describe('a session that was not confirmed for ten minutes', () => {
     return refusals.map(succeeds)
   }
 
-  test('gives out no secret, and makes nobody an administrator', async () => {
+  test('gives out no secret, and makes no user an administrator', async () => {
     const session = await logIn('owner')
     expect(await outcomes(session)).toEqual(['done', 'done', 'done', 'done'])
     clock.nowMs += 11 * MINUTE_MS
     expect(await outcomes(session)).toEqual(['done', 'done', CONFIRM, CONFIRM])
-    // A token is no session.
+    // A token is not a session.
     expect(await outcomes(await tokenOf('owner'))).toEqual(['done', 'done', 'done', 'done'])
   })
 
@@ -156,7 +156,7 @@ describe('a session that was not confirmed for ten minutes', () => {
   })
 })
 
-describe('who has lost a right since they were authenticated', () => {
+describe('a requester who has lost a right since they were authenticated', () => {
   /** Asks as who had the right, after they have lost it. */
   async function afterLosing<Name extends OperationName>(
     name: string,
@@ -183,7 +183,7 @@ describe('who has lost a right since they were authenticated', () => {
     )
   })
 
-  test('is no owner any more, for what is for owners', async () => {
+  test('is no longer an owner, in an operation for owners', async () => {
     const noOwner = { owner: false }
     const create = { account, name: newName(), owner: true, roles: [] }
     expect(await afterLosing(await newAdministrator(true), noOwner, 'createControlPanelUser', create)).toBe(
@@ -235,7 +235,7 @@ test('users and administrators have a rate each for their changes; reading and t
   ])
 })
 
-test('who has no right is refused before their change is counted', async () => {
+test('a requester without a right is refused before their change is counted', async () => {
   const changeRates = new ChangeRates({ burst: 1, administratorPerMinute: 1, userPerMinute: 1 }, () => 0)
   const tester = await tokenOf('tester')
   for (let index = 0; index < 3; index++)

@@ -1,4 +1,4 @@
-/** What answers about tokens rest on: followers tell by its name whether they may still reuse them. */
+/** The basis of answers about tokens: by its name, followers know whether they may still reuse them. */
 import { expect, test } from 'vitest'
 import type { TokenKind } from '../../engine/index.ts'
 import { compile, type Engine } from '../../engine/index.ts'

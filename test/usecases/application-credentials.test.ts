@@ -1,5 +1,5 @@
 /**
- * Who makes, sees and deletes application credentials, when something changes while they ask.
+ * The users who make, see and delete application credentials, when something changes while they ask.
  * `test/identity` speaks to the endpoint.
  */
 import { describe, expect, test, vi } from 'vitest'
@@ -217,7 +217,7 @@ describe('seeing them', async () => {
   test.each<[claim: string, value: string, userId: string, refusal: string]>([
     ['by another user', tester, ids.robot, SEER],
     ['by a token for no scope', unscoped.value, ids.robot, SCOPE],
-    ['of nobody', admin.value, 'nobody', NOBODY],
+    ['of an unknown user', admin.value, 'nobody', NOBODY],
     ['of a control panel user', admin.value, ids.tester, NOBODY],
     ['without a token', 'gibberish', ids.robot, CREDENTIAL],
   ])('%s is refused, and so is deleting them', async (_claim, value, userId, refusal) => {
@@ -268,7 +268,7 @@ describe('deleting one', () => {
     expect(await namesOf()).toContain(name)
   })
 
-  test('is refused to an administrator who is none any more when it is their turn', async () => {
+  test('is refused to an administrator who has lost the role before their turn', async () => {
     const { id, name } = await made()
     const spy = meanwhile(() =>
       run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] }),

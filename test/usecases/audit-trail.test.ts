@@ -32,7 +32,7 @@ const told = async (...about: Parameters<typeof page>) => (await page(...about))
 
 let owner: PresentedCredentials
 beforeAll(async () => {
-  // An account of the same number, which somebody else had before.
+  // An account of the same number, which another customer had before.
   await run(TESTER, 'deleteAccount', { account: ACCOUNT })
   await run(TESTER, 'createAccount', { account: ACCOUNT })
   await run(TESTER, 'createControlPanelUser', { account: ACCOUNT, name: 'olga', owner: true })
@@ -54,7 +54,7 @@ const OWN = [
   ...['control_panel_user.reissue_token olga', ...CREATED],
 ]
 
-test('what was there before the account is for operators who see everything', async () => {
+test('records from before the account are for operators who see everything', async () => {
   for (const who of [root, reader]) {
     const earlier = await told({}, who)
     expect(earlier.slice(-OWN.length)).toEqual(OWN)
@@ -63,7 +63,7 @@ test('what was there before the account is for operators who see everything', as
   for (const who of [clerk, owner]) expect(await told({}, who)).toEqual(OWN)
 })
 
-test('what is of every account is for operators who see everything', async () => {
+test('records of every account are for operators who see everything', async () => {
   await run(TESTER, 'createAccount', { account: '4712' })
   for (const who of [root, reader]) {
     const all = await told({ account: undefined }, who)

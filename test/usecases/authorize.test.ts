@@ -1,6 +1,6 @@
 /**
- * Who has which right, whatever operation needs it. `test/administration/authorization.test.ts` asks over the
- * wire.
+ * The requesters who have each right, whatever operation needs it.
+ * `test/administration/authorization.test.ts` asks over the wire.
  */
 import { describe, expect, test } from 'vitest'
 import type { UserSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
@@ -64,7 +64,7 @@ const REQUESTERS = {
   'machine with iam.admin': user({ name: 'robot', type: 'service_user', roles: ['iam.admin'] }),
   pia: user(),
   'pia, logged in': user({}, true),
-  'somebody else': user({ name: 'paul' }, true),
+  'another user': user({ name: 'paul' }, true),
   'machine of the same name': user({ type: 'service_user' }),
   'pia of elsewhere': user({ account: ELSEWHERE }, true),
   'owner of elsewhere': user({ account: ELSEWHERE, name: 'olga', owner: true }, true),
@@ -73,7 +73,7 @@ const NAMES = Object.keys(REQUESTERS) as (keyof typeof REQUESTERS)[]
 
 const ADMINISTRATORS = ['owner', 'owner, logged in', 'iam.admin', 'iam.admin, logged in'] as const
 
-/** Who may change something of pia. */
+/** The requesters who may change something of pia. */
 const ENTITLED: Readonly<Record<Need, readonly (keyof typeof REQUESTERS)[]>> = {
   operator: ['root'],
   account_administrator: ['root', 'clerk', ...ADMINISTRATORS, 'machine with iam.admin'],
@@ -128,7 +128,7 @@ describe.each(NEEDS)('of those who ask for what is for: %s,', (need) => {
   })
 })
 
-test('what is about no control panel user is nobody’s own', async () => {
+test('no requester is the owner of something that is not about a control panel user', async () => {
   const account = { account: ACCOUNT }
   expect(await asked('pia', 'self', account, false)).toBe(refusal('pia', 'self', ''))
 })
@@ -139,7 +139,7 @@ test.each<[name: keyof typeof REQUESTERS, may: boolean]>([
   ['iam.admin', false],
   ['machine with iam.admin', false],
   ['pia', false],
-])('what is for owners, asked for by %s', async (name, may) => {
+])('an operation for owners, asked for by %s', async (name, may) => {
   expect(await outcomeOf(() => authorizeAsOwner(REQUESTERS[name]))).toBe(
     may ? undefined : 'NOT_OWNER: only an owner of the account may do this',
   )

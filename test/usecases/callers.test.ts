@@ -1,4 +1,4 @@
-/** Who a caller is, by token or by certificate, and until when. */
+/** The caller of a call, by token or by certificate, and until when. */
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type Caller, type CallerCredentials, Callers } from '../../sidecar/usecases/callers.ts'
@@ -44,7 +44,7 @@ const UNKNOWN =
 
 describe('finding the caller of a call', () => {
   test.each<[claim: string, nowMs: number, presented: CallerCredentials, outcome: string]>([
-    ['nothing names nobody', 0, NOTHING, 'nobody'],
+    ['no credential names no caller', 0, NOTHING, 'nobody'],
     ['a token names its caller', 0, bearer('Bearer !token~'), 'job by token'],
     ['the scheme in small letters', 0, bearer('bearer !token~'), 'job by token'],
     ['a scheme that ends so', 0, bearer('NoBearer !token~'), INVALID],
@@ -61,8 +61,8 @@ describe('finding the caller of a call', () => {
     ['and the other when that expires', EXPIRES_AT_MS, bearer('Bearer shared'), 'later by token'],
     ['a certificate names its caller', 0, shown('host'), 'host by certificate'],
     ['with the same name twice', 0, shown('host', 'host'), 'host by certificate'],
-    ['with a name of nobody', 0, shown('other', 'host'), 'host by certificate'],
-    ['with another name of nobody', 0, shown('host', 'other'), 'host by certificate'],
+    ['with an unknown name first', 0, shown('other', 'host'), 'host by certificate'],
+    ['with an unknown name last', 0, shown('host', 'other'), 'host by certificate'],
     ['with names of two', 0, shown('host', 'guest'), AMBIGUOUS],
     ['an unknown certificate', 0, shown('other'), 'nobody'],
     ['until the certificate expires', EXPIRES_AT_MS - 1, shown('guest'), 'guest by certificate'],
@@ -90,7 +90,7 @@ describe('finding the caller of a call', () => {
     clock.nowMs = nowMs
     const found = await outcomeOf(() => known().find(presented))
     expect(typeof found === 'string' ? found : told(found)).toBe(outcome)
-    // Where no caller is needed, one that is wrong is nobody.
+    // Where no caller is needed, a wrong one counts as none.
     const or = outcome === AMBIGUOUS || outcome === INVALID ? 'nobody' : outcome
     expect(told(known().findOrNobody(presented))).toBe(or)
   })
@@ -118,7 +118,7 @@ describe('finding the caller of a call', () => {
     clock.nowMs = 0
     expect(known().byDigestOrNobody(digestOf('!token~'))?.name).toBe('job')
     expect(known().byDigestOrNobody(digestOf('token'))).toBeUndefined()
-    // A fault of the program is no answer.
+    // A fault of the program is not an answer.
     expect(() => known().byDigestOrNobody(Buffer.alloc(3))).toThrow(RangeError)
   })
 })
@@ -136,7 +136,7 @@ test('a caller is confirmed as they are now, by what identified them', async () 
   expect(await outcomeOf(() => callers.confirm(byCertificate))).toBe(UNKNOWN)
 })
 
-test('who watches is told of each replacement, and all are listed', () => {
+test('a watcher is notified of each replacement, and all callers are listed', () => {
   const callers = known()
   expect(callers.all).toBe(ALL)
   let told = 0

@@ -42,7 +42,7 @@ test.each<[claim: string, lane: ChangeLane, before: number, laterMs: number, sec
   expect(spend(rates, lane, 'b')).toBe(0)
 })
 
-test('whoever waits for long has a burst again, and no more; a refusal costs nothing', () => {
+test('a requester who waits for long has a burst again, and no more; a refusal costs nothing', () => {
   const clock = { nowMs: 0 }
   const rates = new ChangeRates(LIMITS, () => clock.nowMs)
   const burst = () => Array.from({ length: 11 }, () => spend(rates, 'users'))

@@ -61,7 +61,7 @@ const moved = (changes: Readonly<Record<string, Partial<TokenKind>>>): Engine =>
 const APART = moved({ [PROJECT_KIND]: { header: 'X-Project-Token' } })
 const PREFIXED = moved({ [PROJECT_KIND]: { prefix: 'prj_' } })
 
-/** What an upstream that is asked beside the directory says: a promise, as over a network. */
+/** The answer of an upstream that is asked beside the directory: a promise, as over a network. */
 function beside(verification: Verification) {
   const asked: unknown[] = []
   const verifier: Verifier = {
@@ -80,7 +80,7 @@ const foreign = (kind: string): Verification => ({
 })
 
 const CONNECTION = {}
-/** Everything that a listener is told. */
+/** All events that a listener receives. */
 class Ear implements DecisionListener {
   readonly told: unknown[] = []
   startMs = () => START_MS
@@ -230,7 +230,7 @@ test('a listener may give one of its own to a question, and trace the verificati
   expect(traced.told).toHaveLength(1)
 })
 
-test('of claims only the matrix is asked, and a listener is told', () => {
+test('of claims only the matrix is asked, and a listener is notified', () => {
   const ear = new Ear()
   const scope = { account: ACCOUNT, project: 'alpha' }
   const question = { api: 'cdn', kind: PROJECT_KIND, scope, target: { account: ACCOUNT, project: 'beta' } }

@@ -1,6 +1,6 @@
 /**
- * What is counted of a second matrix, in this process: which rows, whose accounts, since when; who hears of
- * it; and that no answer depends on it. `test/rules/shadow.test.ts` runs it in a sidecar.
+ * The counts of a second matrix, in this process: which rows, whose accounts, since when; who hears of it;
+ * and that no answer depends on it. `test/rules/shadow.test.ts` runs it in a sidecar.
  */
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -192,7 +192,7 @@ describe('counting', () => {
   })
 })
 
-test('what clients name fills no table: hostile APIs, kinds and accounts', () => {
+test('names from clients fill no table: hostile APIs, kinds and accounts', () => {
   const { compared, ask } = beside(OTHER)
   for (let index = 0; index < 5_000; index++) {
     ask(`api-${index}`)
@@ -261,7 +261,7 @@ describe('one question of each kind', () => {
     compared.close()
   })
 
-  test.each(QUESTIONS)('about %s is not disturbed by a defect, of which each is told once', (_what, ask) => {
+  test.each(QUESTIONS)('about %s is not disturbed by a defect, which is reported once each', (_what, ask) => {
     const defective = (title: string): Engine => ({
       ...compile({ ...OTHER_CELLS, title }),
       decide: () => {

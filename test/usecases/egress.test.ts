@@ -1,4 +1,7 @@
-/** Who may use an egress route, and which credential goes out with its requests. `test/egress` sends some. */
+/**
+ * The callers who may use an egress route, and the credential that goes out with its requests. `test/egress`
+ * sends some.
+ */
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
@@ -34,7 +37,7 @@ test.each<[callers: Passage['callers'], authorization: string[], admission: stri
   expect(admit(callers, { ...PASSAGE, callers: allowed }, authorization)).toBe(admission)
 })
 
-test('a defect is no answer about the caller', () => {
+test('a defect is not an answer about the caller', () => {
   const expectToken = () => {
     throw new Error('a defect')
   }
@@ -124,6 +127,6 @@ test('each problem names the place of its route', () => {
   ])
 })
 
-test('what the configuration holds cannot be renewed', () => {
+test('a credential from the configuration cannot be renewed', () => {
   expect([undefined, 1].map((issuedAtMs) => isRenewable({ issuedAtMs } as Issued))).toEqual([false, true])
 })

@@ -33,7 +33,7 @@ const asked = (value: string) => ({
   ...{ clientAddress: '192.0.2.7' as const, connection: CONNECTION, requestId: 'r-1' },
 })
 
-describe('who asks', () => {
+describe('the requester', () => {
   test('is known with where they are, for the audit trail', async () => {
     expect(await authenticate(services, asked(robot.value))).toEqual({
       ...{ type: 'user', user: await userNamed('robot'), token: robot.token, requestId: 'r-1' },

@@ -1,6 +1,6 @@
 /**
- * Which kind of token is obtained for a scope or a set of APIs, in any matrix. `test/contract/issue.test.ts`
- * asks over the wire who gets which.
+ * The kind of token that is obtained for a scope or a set of APIs, in any matrix.
+ * `test/contract/issue.test.ts` asks over the wire who gets which.
  */
 import { expect, test, vi } from 'vitest'
 import type { Engine, Scope, TokenKind } from '../../engine/index.ts'
@@ -201,7 +201,7 @@ test.each<[purpose: Purpose, conflicts: string[]]>([
   [forApis('part', 'alpha'), []],
   [forApis('row', 'alpha'), ['row']],
   [forApis('closed row', 'alpha'), ['row', 'closed']],
-])('what is issued for %j names the conflicts %j', async (purpose, conflicts) => {
+])('a token that is issued for %j names the conflicts %j', async (purpose, conflicts) => {
   const { profile } = profileWith()
   const issued = (await byProfile(purpose, profile)) as Issued
   expect(issued.conflicts.map(({ id }) => id)).toEqual(conflicts)
@@ -221,7 +221,7 @@ test('a profile gets the token that was refused, and the answer for the same tok
   expect(ask(forApis('part', 'alpha'))).toBe(first)
 })
 
-test('so many lists of APIs are remembered, and no more: clients make them up', () => {
+test('a bounded number of lists of APIs is remembered: clients make them up', () => {
   const { profile } = profileWith()
   const engine = made([named('a', 'part'), named('b', 'part')])
   const requester = { type: 'profile', name: 'job', caller: JOB } as const

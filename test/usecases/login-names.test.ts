@@ -1,4 +1,4 @@
-/** What a login names, which scopes a user can get tokens for, and which roles those have. */
+/** Names in a login, the scopes for which a user can get tokens, and the roles of those. */
 import { createHash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'

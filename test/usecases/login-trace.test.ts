@@ -1,4 +1,4 @@
-/** What the log says of logins: who failed, as far as they are somebody, and which token was issued. */
+/** Lines of the log about logins: the user who failed, as far as they are known, and the issued token. */
 import { expect, test } from 'vitest'
 import { CallError, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
 import {
@@ -16,7 +16,7 @@ const ACCOUNT = '4711'
 const { administration, userNamed, run } = await openPeople(ACCOUNT)
 
 const FROM = { protocol: 'grpc', address: '192.0.2.7' } as const
-/** What counts for a login of theirs, and is the same in each. */
+/** The facts that count for a login of theirs. They are the same in each. */
 const BY = { ...FROM, source: 'address 192.0.2.7', caller: 'clerk', profile: 'job' }
 const LOGIN: TracedLogin = {
   ...{ from: FROM, source: BY.source, caller: BY.caller, profile: BY.profile, requestId: 'r-1' },
@@ -24,7 +24,7 @@ const LOGIN: TracedLogin = {
 }
 const errorOf = (reason: CallErrorReason, cause?: unknown) => new CallError(reason, 'a problem', { cause })
 const WRONG = errorOf('LOGIN_FAILED')
-/** What the identity endpoint tells its clients of any of them. */
+/** The error that the identity endpoint shows its clients for any of them. */
 const hidden = (cause: unknown) => callError('LOGIN_REFUSED', {}, { cause })
 
 /** The lines of logins that failed. */
@@ -63,17 +63,17 @@ test.each([
   ['of the account', { account: ACCOUNT, userName: 'a password' }],
   ['of an account that exists', { account: 'a password', userName: 'robot' }],
   ['of this type', { account: ACCOUNT, userName: 'owner' }],
-])('no name of somebody who is no user %s is in the log', async (_what, user) => {
+])('no name of a login without a user %s is in the log', async (_what, user) => {
   expect(await failed(WRONG, { user })).toEqual(line('LOGIN_FAILED', { user: 'unknown' }))
 })
 
-test('a login that names nobody has no user in the log', async () => {
+test('a login without a name has no user in the log', async () => {
   expect(await failed(errorOf('CALLER_TOKEN_MISSING'), { user: undefined })).toEqual(
     line('CALLER_TOKEN_MISSING', {}),
   )
 })
 
-test('nobody is called unknown by a directory that does not answer', async () => {
+test('no user is called unknown by a directory that does not answer', async () => {
   for (const error of [errorOf('DIRECTORY_UNAVAILABLE'), new Error('a defect')])
     expect(
       await failed(
@@ -90,7 +90,7 @@ test.each<[userType: TracedLogin['userType'], message: string]>([
     'a login with the right password was refused; the identity endpoint shows the client only that it failed',
   ],
   ['control_panel_user', 'a login to the control panel proved who the user is, and was refused'],
-])('a right password that is not enough is told apart, for a %s', async (userType, message) => {
+])('a right password that is not enough has another message, for a %s', async (userType, message) => {
   const login = { user: undefined, ...(userType && { userType }) }
   for (const reason of ['ADDRESS_NOT_ALLOWED', 'PERMISSION_MISSING'] as const)
     for (const error of [errorOf(reason), hidden(errorOf(reason))])
@@ -99,7 +99,7 @@ test.each<[userType: TracedLogin['userType'], message: string]>([
     expect(await failed(error, login)).toEqual(line('LOGIN_FAILED', {}))
 })
 
-test('what says nothing of who logs in is no login that failed', async () => {
+test('an error that says nothing about the user is not a failed login', async () => {
   for (const error of [errorOf('DIRECTORY_UNAVAILABLE'), new Error('a defect'), undefined])
     expect(await failed(error)).toEqual([])
 })

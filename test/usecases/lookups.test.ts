@@ -36,7 +36,7 @@ test.each<[caller: string[] | undefined, name: string, outcome: string]>([
   expect(typeof found === 'string' ? found : found.name).toBe(outcome)
 })
 
-test('a profile logs in under a name of its own, whatever addresses its account allows', async () => {
+test('a profile logs in under its own name, whatever addresses its account allows', async () => {
   const account = '4711'
   const { authority, kindFor, run } = await openPeople(account)
   const { password } = await run(TESTER, 'replaceServiceUserPassword', { account, name: 'robot' })

@@ -46,7 +46,7 @@ function rolloutOf(
   }
 }
 
-/** Each test has a directory of its own: promotions stay. */
+/** Each test has a separate directory: promotions stay. */
 let ask: Awaited<ReturnType<typeof openOffice>>['ask']
 let administration: Awaited<ReturnType<typeof openOffice>>['administration']
 beforeEach(async () => {
@@ -97,7 +97,7 @@ describe('a look', () => {
     })
   })
 
-  test('has the matrix that somebody would go back to: that of the configuration, or one that is kept', async () => {
+  test('has the matrix to go back to: that of the configuration, or one that is kept', async () => {
     await promote(rolloutOf(CONFIGURED))
     const to = async (matrix: Matrix, configured: Matrix | undefined = CONFIGURED) => {
       const view = await look(rolloutOf(NEXT, { configured }), { toDigest: digestOf(matrix) })

@@ -1,4 +1,4 @@
-/** What meters count, by which labels and how many of them, and that the documentation names all of it. */
+/** The counts of meters, their labels and how many of them, and that the documentation names all of it. */
 import { expect, test, vi } from 'vitest'
 import { type Api, compile, type Decision, type Reason } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -10,7 +10,7 @@ const SCOPE = { account: '1' }
 const claims = (api: string, kind = STATIC_KIND) => ({ api, kind, scope: SCOPE, target: undefined })
 const ALLOWED = engine.decide(claims('balance'))
 
-/** Asks an engine, and tells the meter. */
+/** Asks an engine, and notifies the meter. */
 function ask(meter: DecisionMeter, question = claims('balance'), asked = engine): Decision {
   const decision = asked.decide(question)
   meter.ofClaims(question, decision)

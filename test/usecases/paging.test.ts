@@ -64,7 +64,7 @@ describe('a page token', () => {
     expect(keyIn(tokenOf(name))).toBe(name)
   })
 
-  test.each(['!', 'YQ==', 'YR', '/w', ' YQ'])('%j is none', async (pageToken) => {
+  test.each(['!', 'YQ==', 'YR', '/w', ' YQ'])('is refused if it is %j', async (pageToken) => {
     expect(await outcomeOf(() => page(1, pageToken))).toBe(
       'INVALID_ARGUMENT: page_token: expected the next_page_token of the previous response',
     )

@@ -1,6 +1,6 @@
 /**
- * A session is confirmed by who has it, with what they logged in with, and by nobody else; and that a caller
- * is looked at again when it is their turn.
+ * A session is confirmed only by its holder, with the factors of their login. The caller is checked again
+ * when it is their turn.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -140,7 +140,7 @@ describe('a session is confirmed', () => {
     expect(await confirm(services, call, session, byToken('clerk-token'))).toBe(ENDED)
   })
 
-  test('as a change, so that nobody does it without end', async () => {
+  test('as a change, so that no session does it without end', async () => {
     const spend = vi.spyOn(services.changeRates, 'spend')
     const { session, authenticator } = await panel.withPasskey('tester')
     const response = await panel.answerOf(authenticator, callOf({ session: session.hash }))

@@ -1,6 +1,6 @@
 /**
- * What users log in to the control panel with: who sees and changes it, in which session, and that the
- * session is looked at again when it is the turn of the change.
+ * The factors with which users log in to the control panel: who sees and changes them, in which session, and
+ * that the session is checked again at the turn of the change.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { LiveSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
@@ -121,7 +121,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** Somebody without a code and a passkey, in a new session, who is about to make the change. */
+/** A user without a code and a passkey, in a new session, who is about to make the change. */
 async function about({ prepare }: Row) {
   const session = await panel.sessionOf('tester')
   const change = await prepare(session)
@@ -151,7 +151,7 @@ describe.each(ROWS)('$what', (row) => {
     })
   })
 
-  test('by nobody else, and in no session that was not confirmed lately', async () => {
+  test('by no other caller, and in no session that was not confirmed lately', async () => {
     const { session, change, call, before } = await about(row)
     const refusal = (given: PanelCall) => outcomeOf(() => change(services, given))
     expect(await refusal(callOf())).toBe(ENDED)
@@ -171,7 +171,7 @@ describe.each(ROWS)('$what', (row) => {
       throw new RangeError('too many changes')
     })
     await expect(change(services, call)).rejects.toThrow('too many changes')
-    // It waited so long for its turn.
+    // It waited for its turn until the confirmation had ended.
     let { nowMs } = clock
     const begin = controlPanel.change.bind(controlPanel)
     vi.spyOn(controlPanel, 'change').mockImplementationOnce((...given) => {
@@ -185,7 +185,7 @@ describe.each(ROWS)('$what', (row) => {
   })
 })
 
-test('what a user logs in with is shown to them alone', async () => {
+test('the factors of a user are shown to them alone', async () => {
   const { session, passkey } = await panel.withPasskey('tester')
   const call = callOf({ session: session.hash })
   expect(await factorsOf(services, call)).toEqual({

@@ -120,7 +120,7 @@ describe.each(WAYS)('by %s, %s', (way, name, prepare) => {
     })
   })
 
-  test('counts as a change, and is none where there are too many', async () => {
+  test('counts as a change, and is refused where there are too many', async () => {
     const logIn = await prepare()
     const spend = vi.spyOn(services.changeRates, 'spend').mockImplementationOnce(() => {
       throw new RangeError('too many changes')
@@ -133,7 +133,7 @@ describe.each(WAYS)('by %s, %s', (way, name, prepare) => {
   })
 })
 
-test('ten sessions a minute that begin by one source have lines of their own', async () => {
+test('ten sessions a minute that begin by one source have a line each', async () => {
   const { lines } = await panel.traced(async (given) => {
     for (let session = 0; session < 11; session++)
       await logInAsOperator(given, callOf(), new Secret('clerk-token'))
@@ -149,7 +149,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
     'owner',
   ],
   [
-    'the name of nobody',
+    'an unknown name',
     (given, call) => logInByPassword(given, call, withPassword('nobody')),
     FAILED,
     'unknown',
@@ -257,7 +257,7 @@ describe('from an address that the account does not allow', () => {
   })
 })
 
-test('a session that ends as it begins is none', async () => {
+test('a session that ends as it begins does not count', async () => {
   const secret = await panel.linkFor('tester', 'login')
   vi.spyOn(controlPanel.sessions, 'find').mockResolvedValueOnce(undefined)
   expect(await outcomeOf(() => logInByLink(services, callOf(), secret))).toBe(FAILED)
@@ -334,7 +334,7 @@ test('an unknown passkey is not looked at', async () => {
   expect(verify).not.toHaveBeenCalled()
 })
 
-test('what fails without a reason of its own is no refusal, and goes on as it is', async () => {
+test('an error without a reason is not a refusal, and is thrown unchanged', async () => {
   const logIn = () => Promise.reject(new RangeError('a defect'))
   vi.spyOn(controlPanel.links, 'find').mockImplementationOnce(logIn)
   const { lines } = await panel.traced((given) =>

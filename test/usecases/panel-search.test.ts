@@ -78,12 +78,12 @@ test.each<[what: string, question: Partial<SearchQuestion>, query: () => Promise
     async () => ({ account: ACCOUNT, users: ['owner', await idOf('owner')] }),
   ],
   [
-    'a name that nobody has',
+    'an unknown name',
     { user: 'nobody', account: ACCOUNT },
     async () => ({ account: ACCOUNT, users: ['nobody'] }),
   ],
   [
-    'an account that nobody can have',
+    'an impossible account',
     { user: 'robot', account: '\u0000' },
     async () => ({ account: '\u0000', users: ['robot'] }),
   ],
@@ -98,14 +98,14 @@ test.each([
   ['that does not answer', () => new RangeError('a defect')],
   ['that has too much to do', () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' })],
   ['that is not there', () => Object.assign(new Error('NOT_FOUND'), { code: 'NOT_FOUND' })],
-])('a directory %s is no user who is not there', async (_what, error) => {
+])('an error of a directory %s does not mean an unknown user', async (_what, error) => {
   const { find, asked } = newLog()
   vi.spyOn(administration.records, 'user').mockRejectedValueOnce(error())
   await expect(find({ user: 'robot', account: ACCOUNT })).rejects.toThrow(error().message)
   expect(asked).toEqual([])
 })
 
-test('a name that the database cannot have is one that nobody has', async () => {
+test('a name that the database cannot have belongs to no user', async () => {
   const { find, asked } = newLog()
   const refused = () => Promise.reject(invalidArgument({ field: 'name', expected: 'another' }))
   vi.spyOn(administration.records, 'user').mockImplementation(refused)
@@ -128,7 +128,7 @@ test('rows have the names of their users, each of whom is looked for once', asyn
   expect(look.mock.calls).toEqual([[robot], ['gone'], [owner]])
 })
 
-describe('nobody searches', () => {
+describe('no search runs', () => {
   test.each<[what: string, decisions: Pick<DecisionLog, 'search'> | undefined]>([
     ['without a log', undefined],
     ['a log that goes elsewhere', { search: undefined }],
@@ -148,7 +148,7 @@ describe('nobody searches', () => {
 })
 
 describe('one search runs at a time', () => {
-  /** A log whose searches end when they are told to. */
+  /** A log whose searches end when the test ends them. */
   function slowLog() {
     const running: (() => void)[] = []
     const { find, asked } = newLog(

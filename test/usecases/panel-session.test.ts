@@ -58,7 +58,7 @@ describe('a call has the session', () => {
   test.each<[what: string, call: PanelCall]>([
     ['without a cookie', callOf()],
     ['with an unknown one', callOf({ session: digestOf('none') })],
-  ])('of nobody, %s', async (_what, call) => {
+  ])('of no user, %s', async (_what, call) => {
     expect(await sessionOf(services, call)).toBeUndefined()
     for (const found of [expectSession, useSession])
       expect(await outcomeOf(() => found(services, call))).toBe(ENDED)
@@ -93,7 +93,7 @@ describe('the page sees of a session', () => {
     ['owner', { owner: true, administrator: true, roles: [] }],
     ['tester', { owner: false, administrator: false, roles: [] }],
     ['tester', { owner: false, administrator: true, roles: ['iam.admin'] }],
-  ])('who %s is, and until when', async (name, rights) => {
+  ])('the rights of %s, and its end', async (name, rights) => {
     const { roles } = rights
     await run(services.administration, TESTER, 'updateControlPanelUser', { account: ACCOUNT, name, roles })
     const call = await callBy(name)

@@ -1,4 +1,7 @@
-/** What a proxy is told of a request, and with which credential it goes on. `test/proxies` asks over HTTP. */
+/**
+ * The answer that a proxy gets for a request, and the credential that is forwarded. `test/proxies` asks over
+ * HTTP.
+ */
 import { expect, test, vi } from 'vitest'
 import type { Engine } from '../../engine/index.ts'
 import type { Verification, Verifier } from '../../sidecar/authority/authority.ts'
@@ -50,7 +53,7 @@ async function ask(
     )
   const outcome = await authorized(listener)
   const calls = findCaller.mock.calls.length
-  // Who listens changes nothing.
+  // A listener changes nothing.
   expect(await authorized(undefined)).toEqual(outcome)
   if (typeof outcome === 'string') return { refusal: outcome, told }
   const { decision, token, verified } = outcome.outcome
@@ -64,7 +67,7 @@ test('the client’s credential decides, and goes on as it is', async () => {
   })
 })
 
-test('a request that may not pass gets no credential, and nobody looks for the caller', async () => {
+test('a request that may not pass gets no credential, and its caller is not looked up', async () => {
   expect(await ask('forged', REPLACEMENT)).toMatchObject({
     ...{ decision: { reason: 'CREDENTIAL_INVALID' }, token: undefined, verified: false },
     ...{ credential: undefined, told: [['whole', 'CREDENTIAL_INVALID']], calls: 0, asked: [] },
@@ -107,7 +110,7 @@ test.each<[api: string, engine: Engine, reason: string]>([
 
 test.each<[claim: string, caller: Caller | undefined, refusal: string]>([
   [
-    'is nobody',
+    'is unknown',
     undefined,
     'CALLER_TOKEN_MISSING: issuing by profile needs a caller token: `authorization: Bearer …`',
   ],

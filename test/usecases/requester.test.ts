@@ -1,4 +1,4 @@
-/** Who makes a call: an operator or a user, by what they present; and who they are when it is their turn. */
+/** The requester of a call: an operator or a user, by what they present; and their rights at their turn. */
 import { describe, expect, test, vi } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
@@ -68,7 +68,7 @@ const CALL = { ...FROM, clientAddress: '192.0.2.7', ownersFromAnywhere: false }
 const found = async (credentials: PresentedCredentials, ownersFromAnywhere?: boolean) =>
   outcomeOf(() => identify(services, credentials, ownersFromAnywhere))
 
-describe('who makes a call', () => {
+describe('the requester of a call', () => {
   test('an operator, by a caller token, a certificate or a session', async () => {
     const identifiedBy = { type: 'token', digest: digestOf('clerk-token') }
     expect(await found(byToken('clerk'))).toEqual({
@@ -109,11 +109,11 @@ describe('who makes a call', () => {
     ['a static token', byIamToken(staticToken('owner')), CREDENTIAL],
     ['a wrong caller token', byToken('nobody'), INVALID],
     ['an unknown session', bySession(digestOf('none')), SESSION],
-  ])('nobody is authenticated by %s', async (_claim, credentials, refusal) => {
+  ])('no requester is authenticated by %s', async (_claim, credentials, refusal) => {
     expect(await found(credentials)).toBe(refusal)
   })
 
-  test('a session is none where there are no logins, or when its caller is withdrawn', async () => {
+  test('a session does not count where there are no logins, or when its caller is withdrawn', async () => {
     const [ofCaller, ofUser] = [await sessionOf('clerk'), await sessionOf('owner')]
     const without = { ...services, controlPanel: undefined }
     expect(await outcomeOf(() => identify(without, bySession(ofUser)))).toBe(SESSION)
@@ -164,13 +164,13 @@ describe('the user of an IAM token', () => {
     const from = { clientAddress: '192.0.2.7', connection: CONNECTION }
     expect(verify).toHaveBeenCalledWith(robot.value, engine.tokenKinds, from)
     verify.mockClear()
-    // What cannot be an IAM token is not verified.
+    // A text that cannot be an IAM token is not verified.
     expect(await userOf(staticToken('owner'))).toBeUndefined()
     expect(verify).not.toHaveBeenCalled()
     verify.mockRestore()
   })
 
-  test('is none of a kind that is not issued, or not there', async () => {
+  test('is unknown by a token of a kind that is not issued, or not there', async () => {
     const kinds = [...engine.tokenKinds.values()]
     const other = (change: object | undefined): Engine =>
       compile<string, string>({
@@ -221,7 +221,7 @@ describe('the user of an IAM token', () => {
     })
   })
 
-  test('is nobody when they are gone, and of an expired token', async () => {
+  test('is unknown when they are gone, and by an expired token', async () => {
     const records = { userById: async () => undefined } as unknown as typeof administration.records
     const gone = { administration: { ...administration, records } }
     expect(await userOf(robot.value, {}, gone)).toBeUndefined()
@@ -322,7 +322,7 @@ describe('when it is the turn of their change', () => {
     expect(await confirmed(operator, { callers: new Callers([]) })).toBe(INVALID)
     for (const each of [operator, user])
       expect(await confirmed(each, { controlPanel: undefined as never })).toBe(SESSION)
-    // A session of somebody else is none.
+    // A session of another holder does not count.
     expect(await confirmed({ ...operator, session: user.session } as Requester)).toBe(SESSION)
     expect(await confirmed({ ...user, session: operator.session } as Requester)).toBe(SESSION)
     await restrictTo('198.51.100.0/24')

@@ -1,5 +1,5 @@
 /**
- * Who may revoke what, over the whole space of requesters and tokens, against the rule as the docs say it.
+ * The requesters who may revoke each token, over the whole space of both, against the rule of the docs.
  */
 import { describe, expect, test } from 'vitest'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
@@ -26,9 +26,10 @@ const SPACE = ASKERS.flatMap((asker) => TOKENS.map((token) => ({ asker, token })
 /** The rule again, in the order of its sentences. */
 function stated(asker: AskerClass, token: TokenClass): Ground {
   const isOurs = token === 'iam' || token === 'static'
-  // A caller token names who asks, and nothing else counts. So does a certificate whose caller has the right.
+  // A caller token names the requester, and nothing else counts. So does a certificate if its caller has the
+  // right.
   if (asker === 'named_caller' || asker === 'caller_with_right') return 'right'
-  // A credential that is presented and is none is never ignored.
+  // A credential that is presented and invalid is never ignored.
   if (asker === 'unknown_user') return 'not_authenticated'
   // A user of ours decides about our tokens alone.
   if (asker === 'user') return isOurs ? 'user' : 'not_holder'
@@ -36,7 +37,7 @@ function stated(asker: AskerClass, token: TokenClass): Ground {
   if (token === 'static') return asker === 'caller_without_right' ? 'right' : 'not_authenticated'
   // An upstream judges by its own tokens.
   if (asker === 'user_of_upstream') return token === 'upstream' ? 'upstream' : 'not_holder'
-  // Who holds a token may end it, and a certificate without the right takes nothing away.
+  // The holder of a token may end it, and a certificate without the right takes nothing away.
   return 'possession'
 }
 

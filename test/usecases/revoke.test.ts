@@ -1,5 +1,5 @@
 /**
- * Who revokes which token, in whose name, and that their right is looked at again when it is their turn.
+ * The requesters who revoke each token, in whose name, and that their right is checked again at their turn.
  * `test/contract/revoke.test.ts` asks over the wire.
  */
 import { describe, expect, test, vi } from 'vitest'
@@ -34,7 +34,7 @@ const CALLERS = [
   callerNamed('reader', { read: true, follow: true }),
 ]
 
-/** The directory, and two upstreams that vouch for what begins with their name: `cloud-ACCOUNT`. */
+/** The directory, and two upstreams that accept each text that begins with their name: `cloud-ACCOUNT`. */
 function world() {
   const looked: unknown[] = []
   const ended: unknown[][] = []
@@ -158,7 +158,7 @@ type RequesterName = keyof typeof REQUESTERS
 const ALL_WITH_RIGHT = ['operator', 'clerk', 'certificate of clerk', 'here', 'certificate of here'] as const
 const UNKNOWN_USERS = ['text', 'two tokens', 'a revoked token', 'a token for no scope'] as const
 
-/** What each requester is told; all who are not named: the last. */
+/** The answer to each requester; all who are not named: the last. */
 type Outcomes = readonly (readonly [requesters: readonly RequesterName[], outcome: string])[]
 function expectedOf(requester: RequesterName, outcomes: Outcomes): string {
   const row = outcomes.find(([requesters]) => requesters.includes(requester))
@@ -239,7 +239,7 @@ describe.each<[what: string, value: () => Promise<string>, outcomes: Outcomes]>(
     expect(ended.map(([upstream, ended_]) => [upstream, ended_])).toEqual(
       isOfUpstream && expected === 'revoked' ? [['cloud', asked]] : [],
     )
-    // Who is refused takes no turn among the changes.
+    // A refused requester takes no turn among the changes.
     expect(revoking).toHaveBeenCalledTimes(expected === 'revoked' && !isOfUpstream ? 1 : 0)
     if (asked.startsWith('ey')) expect(await isActive(asked)).toBe(expected !== 'revoked')
   })
@@ -273,7 +273,7 @@ test('the token is only looked up, and each credential is verified for its conne
   ])
 })
 
-test('nothing is asked about a static token that nobody presents who may revoke one', async () => {
+test('nothing is asked about a static token if no requester may revoke one', async () => {
   const { byValue, looked } = world()
   await byValue(ofTester.static, REQUESTERS['cloud user'])
   await byValue(ofTester.static, REQUESTERS.nobody)

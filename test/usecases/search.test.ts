@@ -1,4 +1,4 @@
-/** Which APIs a credential opens: it is verified once, and each API is answered as a check of its own is. */
+/** The APIs that a credential opens: it is verified once, and each API is answered as a separate check is. */
 import { expect, test, vi } from 'vitest'
 import type { Verification, VerifiedToken, Verifier } from '../../sidecar/authority/authority.ts'
 import { checkCredentials } from '../../sidecar/usecases/check.ts'

@@ -95,7 +95,7 @@ describe('an invitation', () => {
     expect(await invite(await logIn('owner'), 'tester')).toBe('tester')
   })
 
-  test('is for nobody by themselves', async () => {
+  test('is refused to users for themselves', async () => {
     expect(await invite(await logIn('owner'), 'owner')).toBe(EXCEPT_ONESELF)
   })
 

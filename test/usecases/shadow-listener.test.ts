@@ -1,4 +1,4 @@
-/** Who hears of decisions that are compared with a second matrix: what they heard before, and more. */
+/** The events of a listener when decisions are compared with a second matrix: all of before, and more. */
 import { expect, test } from 'vitest'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { ACCOUNT_KIND } from '../support/matrices/engines.ts'
@@ -6,7 +6,7 @@ import { beside, OTHER, SHIPPED } from '../support/sidecar/beside.ts'
 
 const QUESTION = { api: 'balance', kind: ACCOUNT_KIND, scope: { account: '1' }, target: undefined }
 const DECISION = SHIPPED.decide(QUESTION)
-/** Everything that a listener is told. */
+/** All events that a listener receives. */
 const ear = (more: Partial<DecisionListener> = {}) => {
   const told: unknown[][] = []
   const hear =
@@ -22,7 +22,7 @@ const ear = (more: Partial<DecisionListener> = {}) => {
   return { listener, told }
 }
 
-test('who listens hears what the shadow would have answered, beside what was asked', () => {
+test('a listener hears what the shadow would have answered, beside what was asked', () => {
   const { compared } = beside(OTHER)
   const { listener, told } = ear()
   const ours = compared.listener(listener)
@@ -44,7 +44,7 @@ test('who listens hears what the shadow would have answered, beside what was ask
   compared.close()
 })
 
-test('nobody may listen', () => {
+test('decisions are compared without a listener', () => {
   const { compared } = beside(OTHER)
   const ours = compared.listener(undefined)
   expect([ours.startMs(), ours.verifying]).toEqual([0, undefined])
@@ -58,7 +58,7 @@ test('nobody may listen', () => {
   compared.close()
 })
 
-test('who listens has its clock, its trace of verifications and its own listener for one question', () => {
+test('a listener has its clock, its trace of verifications and its own listener for one question', () => {
   const { compared } = beside(OTHER)
   const one = ear()
   const traced: unknown[] = []

@@ -1,6 +1,6 @@
 /**
- * What a second matrix would have answered otherwise, in each way in which it can differ. What it really
- * answers is the measure. `test/parity/shadow.test.ts` asks over every protocol.
+ * The answers that a second matrix would have changed, in each way in which it can differ. Its real answer is
+ * the measure. `test/parity/shadow.test.ts` asks over every protocol.
  */
 import { describe, expect, test } from 'vitest'
 import { compile, type Decision, type Engine, type Scope, type TokenKind } from '../../engine/index.ts'
@@ -20,7 +20,7 @@ const KINDS = {
 }
 const APIS = { any: 'whole+part+fixed+badge', iam: 'whole', shut: '' }
 
-/** What a matrix has otherwise than the usual one. */
+/** A change to the usual matrix. */
 interface Change {
   /** Kind → what is otherwise of it, or a new one; `undefined`: there is none. */
   readonly kinds?: Readonly<Record<string, Partial<TokenKind> | undefined>>
@@ -53,7 +53,7 @@ const token = (of: Partial<VerifiedToken>): VerifiedToken => ({
 })
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 const ok = (of: Partial<VerifiedToken> = {}) => ({ ok: true, token: token(of) }) as const
-/** How a text looks, and what the authority says of it; of every other one that nobody vouches for it. */
+/** The form of a text, and the authority's answer about it. It refuses every other text. */
 const TOKENS: Readonly<Record<string, [by: TokenKind['obtained']['by'] | undefined, says: Verification]>> = {
   whole: ['issue', ok()],
   part: ['issue', ok({ kind: 'part', scope: { account: ACCOUNT, project: 'alpha' } })],
@@ -64,7 +64,7 @@ const TOKENS: Readonly<Record<string, [by: TokenKind['obtained']['by'] | undefin
   expired: ['issue', { ok: false, reason: 'CREDENTIAL_EXPIRED', token: token({}) }],
   bdg_eyJ: ['issue', { ok: false, reason: 'WRONG_HEADER', token: token({}) }],
 }
-/** An upstream says what a token is bound to. Which kind that is, is for the matrix to say. */
+/** An upstream says what a token is bound to. The matrix says its kind. */
 const UPSTREAM: Readonly<Record<string, Scope>> = {
   'u-whole': { account: ACCOUNT },
   'u-part': { account: ACCOUNT, project: 'alpha' },
@@ -117,7 +117,7 @@ describe('of credentials, where', () => {
     ['a cell is closed', SAME, opened({ iam: '' }), 'iam', IAM('whole'), 'closed'],
     ['another cell is opened', SAME, opened({ iam: 'whole+part' }), 'iam', IAM('whole'), undefined],
     ['a token has expired', SAME, opened({ shut: 'whole' }), 'shut', IAM('expired'), undefined],
-    ['nobody vouches for it', SAME, opened({ shut: 'whole' }), 'shut', IAM('gibberish'), undefined],
+    ['the credential is invalid', SAME, opened({ shut: 'whole' }), 'shut', IAM('gibberish'), undefined],
     ['there is none', SAME, opened({ shut: 'whole' }), 'shut', {}, undefined],
     ['the API is gone', SAME, opened({ iam: undefined }), 'iam', IAM('whole'), 'closed'],
     ['and it was denied', SAME, opened({ iam: undefined }), 'iam', IAM('part'), undefined],
@@ -313,7 +313,7 @@ describe.each(CHANGES)('where %s', (_claim, before, after) => {
   })
 })
 
-/** What the sidecar itself sends is chosen by the matrix in force. */
+/** The matrix in force chooses the token that the sidecar itself sends. */
 test.each<[claim: string, before: Change, after: Change, api: string, kind: string, found: Difference]>([
   ['nothing differs', SAME, SAME, 'iam', 'whole', undefined],
   ['the shadow lets more pass', SAME, opened({ iam: 'whole+part' }), 'iam', 'whole', undefined],

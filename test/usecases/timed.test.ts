@@ -1,4 +1,4 @@
-/** What is timed of calls for metrics: each of them, or one of so many. */
+/** The calls that are timed for metrics: each of them, or one of several. */
 import { expect, test } from 'vitest'
 import type { DecisionMeter } from '../../sidecar/usecases/decision-meters.ts'
 import { timed } from '../../sidecar/usecases/timed.ts'

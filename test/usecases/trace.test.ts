@@ -1,4 +1,4 @@
-/** Every attempt leaves a trace: the first one a line, the others a count. What is none leaves none. */
+/** Every attempt leaves a trace: the first one a line, the others a count. Other events leave none. */
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CALL_ERRORS, CallError, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
@@ -116,7 +116,7 @@ describe('attempts of a kind', () => {
     expect(await written()).toEqual([repeated({ source: 'a', more: 10, seconds: 0 })])
   })
 
-  test('are of so many sources, and of those beyond there is one line for each message', async () => {
+  test('are of a bounded number of sources, beyond which there is one line for each message', async () => {
     const { trace, written } = newTrace()
     const from = (source: number, message = 'refused') =>
       trace.record(attempt({ reason: 'R', source: `${source}` }, { message }))
@@ -157,7 +157,7 @@ describe('attempts of a kind', () => {
     trace.close()
   })
 
-  test('are timed by a clock that no one sets', async () => {
+  test('are timed by a monotonic clock', async () => {
     const { trace, written } = newTraceWith()
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
     for (let index = 0; index < 2; index++) trace.record(attempt({ source: 'a' }))
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     )
   })
 
-  test('says the reason that the client is not told', async () => {
+  test('says the reason that the client does not see', async () => {
     expect(await refused(errorOf('LOGIN_REFUSED', errorOf('LOGIN_FAILED')))).toEqual([
       line({ reason: 'LOGIN_FAILED', source: 'a' }),
     ])
@@ -207,7 +207,7 @@ describe('a refusal', () => {
     ])
   })
 
-  test('is no full disk, and no defect, whatever that comes from', async () => {
+  test('has no line for a full disk or a defect, whatever that comes from', async () => {
     const full = new Error('disk is full')
     expect(await refused(callError('DIRECTORY_FULL', {}, { cause: full }))).toEqual([])
     expect(await refused(errorOf('LOGIN_FAILED', full))).toHaveLength(1)
@@ -257,7 +257,7 @@ describe('a call that failed', () => {
     ['invalid', callError('INVALID_ARGUMENT', { violations: 'x' }, { cause: new Error('bytes') })],
     ['without a cause', callError('STOPPING', {})],
     ['refused, which is traced where it is known who asked', refusedLogin()],
-  ])('and was %s is no failure, and only counts', async (_what, error) => {
+  ])('and was %s is not a failure, and only counts', async (_what, error) => {
     expect(await failed(error, 10)).toEqual({ lines: [], errors: { [error.reason]: 10 } })
     expect(isFailure(error)).toBe(false)
   })

@@ -1,16 +1,16 @@
-/** Who hears of the decisions of a request: the shadow, the trace, the log and the meter, if they are on. */
+/** Listeners to the decisions of a request: the shadow, the trace, the log and the meter, if they are on. */
 import { describe, expect, test, vi } from 'vitest'
 import type { Span } from '../../sidecar/base/tracing.ts'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { listenerOf, type Tracing } from '../../sidecar/usecases/call-tracing.ts'
 import type { AskerFacts, DecisionLog, Protocol } from '../../sidecar/usecases/decision-recorder.ts'
 
-/** A listener by its name, and whom it tells next. */
+/** A listener by its name, and the next one that it notifies. */
 const ear = (name: string, next?: DecisionListener) => ({ name, next }) as unknown as DecisionListener
 const METER = ear('meter')
 const FACTS = { address: '192.0.2.7' as const, name: 'clerk', traceparent: ['theirs'], requestIds: ['r-1'] }
 
-/** The parts, of which each is on or off. Those that are on say what they were told. */
+/** The parts, of which each is on or off. Those that are on say what they received. */
 function newParts() {
   const listener = vi.fn((_facts: AskerFacts, next: DecisionListener | undefined) => ear('log', next))
   const several: boolean[] = []
@@ -27,7 +27,7 @@ function newParts() {
     decisions: { listener } as unknown as DecisionLog,
     shadow: { listener: (next: DecisionListener | undefined) => ear('shadow', next) } as never,
     tracing,
-    /** What the log was told of who asks. */
+    /** The facts about the requester that the log received. */
     logged: () => listener.mock.calls.map(([facts]) => facts),
     several,
   }
@@ -37,7 +37,7 @@ const OFF = { decisions: undefined, tracing: undefined, shadow: undefined }
 const RECORDED = { fields: { traceparent: 'ours' } }
 
 describe('a request', () => {
-  /** Who hears of its decisions, first to last. */
+  /** The listeners to its decisions, first to last. */
   const chainOf = (listener: DecisionListener | undefined): string => {
     const { name, next } = (listener ?? { name: 'nobody' }) as { name: string; next?: DecisionListener }
     return next === undefined ? name : `${name} ${chainOf(next)}`
@@ -54,7 +54,7 @@ describe('a request', () => {
     ['trace meter', RECORDED, 'trace meter'],
     ['shadow trace log meter', RECORDED, 'shadow trace log meter'],
     ['shadow trace log meter', undefined, 'shadow log meter'],
-  ])('with [%s], whose span is %j, tells %s', (on, span, chain) => {
+  ])('with [%s], whose span is %j, notifies %s', (on, span, chain) => {
     const { decisions, shadow, tracing, logged } = newParts()
     const services = {
       decisions: on.includes('log') ? decisions : undefined,
@@ -64,7 +64,7 @@ describe('a request', () => {
     const factsOf = vi.fn(() => FACTS)
     const listener = listenerOf(services, 'authzen', on.includes('meter') ? METER : undefined, factsOf)
     expect(chainOf(listener)).toBe(chain)
-    // Where there is no log, nobody looks up who asks.
+    // Where there is no log, the requester is not looked up.
     expect(factsOf).toHaveBeenCalledTimes(on.includes('log') ? 1 : 0)
     const traceparent = span === undefined ? FACTS.traceparent : ['ours']
     expect(logged()).toEqual(on.includes('log') ? [{ ...FACTS, protocol: 'authzen', traceparent }] : [])

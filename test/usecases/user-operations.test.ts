@@ -1,4 +1,4 @@
-/** What each operation on users and their tokens does, and what it answers. */
+/** The effects and answers of each operation on users and their tokens. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -99,7 +99,7 @@ describe('service users', () => {
     ['no scope, and a project', { scope: undefined, projects: ['alpha'] }],
     ['the account, and a project', { scope: 'account', projects: ['alpha'] }],
     ['no projects', { scope: 'projects', projects: [] }],
-  ])('a permission for %s is none, which is said with its place', async (_claim, permission) => {
+  ])('a permission for %s is refused with its place', async (_claim, permission) => {
     const permissions = [ALPHA, permission]
     const expected = (path: string) =>
       `INVALID_ARGUMENT: ${path}[1]: expected scope ACCOUNT without projects, or scope PROJECTS with one or more`
@@ -120,7 +120,7 @@ test.each<[what: string, ask: () => Promise<unknown>, field: string]>([
     'roles[1]',
   ],
   [
-    'more roles than anybody needs',
+    'too many roles',
     () =>
       ask(root, 'createControlPanelUser', { ...PIA, roles: Array.from({ length: 101 }, (_, n) => `r${n}`) }),
     'roles',
@@ -176,7 +176,7 @@ describe('control panel users', () => {
   })
 })
 
-/** What the user of an issued token gets, with its text. */
+/** The answer to the user of an issued token, with its text. */
 const shown = ({ value, ...others }: { readonly value: Secret }) => ({ ...others, text: value.reveal() })
 const carried = ({ value, token }: IssuedToken) => {
   const { header, scheme = '' } = engine.tokenKinds.get(token.kind) ?? {}
@@ -310,6 +310,6 @@ test('application credentials are listed and deleted', async () => {
   expect(await recordsOf()).toEqual([second])
 })
 
-test('nobody is asked who presents nothing', async () => {
+test('a call without a credential is refused', async () => {
   expect(await ask(presenting(), 'getAccount', { account })).toMatch(/^REQUESTER_NOT_AUTHENTICATED/)
 })
