@@ -1,6 +1,6 @@
 /**
- * An attacked sidecar: a process of its own, with a neighbour who checks tokens and an operator who takes
- * rights away. What they get is measured in quiet and under attack, in the same run, so that a slow machine
+ * An attacked sidecar: a separate process, with a neighbour who checks tokens and an operator who takes
+ * rights away. Their service is measured in quiet and under attack, in the same run, so that a slow machine
  * changes no ratio.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -23,10 +23,7 @@ const SPINNER = fileURLToPath(new URL('./spinner.ts', import.meta.url))
 /** To see a scenario fail: the launcher of a checkout without the fix. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
 
-/**
- * What other times than those of `goals.ts` may rise to, times those in quiet, also on a machine that others
- * use.
- */
+/** Bound of times that `goals.ts` has not, as a multiple of those in quiet. It holds on a shared machine. */
 export const RATIO_MAX = 30
 
 /** Times of calls, in milliseconds. */
@@ -51,13 +48,13 @@ export interface Scene {
   readonly operator: Client
   /** A caller with the profile `job`. */
   readonly job: Client
-  /** Anybody on this machine. */
+  /** Any client on this machine. */
   readonly anybody: Client
   /** Peak of the resident memory of the sidecar so far, in megabytes. */
   peakMegabytes(): number
   /** Lines of the log so far. */
   log(): readonly Record<string, unknown>[]
-  /** Checks of a token by a neighbour, one after the other, for so long. */
+  /** Checks of a token by a neighbour, one after the other, for a time. */
   neighbour(forMs: number): Promise<Times>
   /** Changes by an operator that take rights away, one after the other. */
   revocations(count: number): Promise<Times>
@@ -210,7 +207,7 @@ export function posting(bodies: Bodies, http?: string): StartAttack {
   return ({ served: { ready } }) => startProgram(POSTER, { http: http ?? ready.http, bodies })
 }
 
-/** Starts a bare server of Node in a process of its own, which refuses each request. @returns its address */
+/** Starts a bare server of Node in a separate process, which refuses each request. @returns its address */
 export async function bareServer(): Promise<string> {
   const program = `require('node:http').createServer((request, response) => {
     response.writeHead(401, { connection: 'close' }).end()

@@ -12,11 +12,11 @@ import { AuthorizationStub, DirectoryStub } from '../contract/stubs.ts'
 import { reportAndEnd } from './attack-report.ts'
 import { type Forgeries, forge } from './forger.ts'
 
-/** What an attacker does. A row of a scenario. */
+/** The deed of an attacker. A row of a scenario. */
 export type Attack =
   /**
-   * Logins, so many in flight at any time. Each password is another one of the form that Portcullis makes, or
-   * the one given.
+   * Logins, a number of them in flight at any time. Each password is another one of the form that Portcullis
+   * makes, or the one given.
    */
   | {
       readonly type: 'logins'
@@ -25,10 +25,10 @@ export type Attack =
       /** Left out: another name each time. */
       readonly userName?: string
       readonly password?: string
-      /** Whether each loop has a connection of its own. */
+      /** Whether each loop has a separate connection. */
       readonly ownConnections?: boolean
     }
-  /** A control panel user reissues their token for a project, so many at once, again and again. */
+  /** A control panel user reissues their token for a project, several at once, again and again. */
   | {
       readonly type: 'reissues'
       readonly atOnce: number
@@ -37,7 +37,7 @@ export type Attack =
       readonly project: string
       readonly iamToken: string
     }
-  /** A user revokes tokens, so many at any time. When all are revoked, it begins again. */
+  /** A user revokes tokens, several at any time. When all are revoked, it begins again. */
   | {
       readonly type: 'revocations'
       readonly inFlight: number
@@ -47,7 +47,7 @@ export type Attack =
       readonly iamToken?: string
     }
   /**
-   * Checks that are allowed, on so many connections. Each of them is as long as it may be, or compressed, or
+   * Checks that are allowed, on several connections. Each of them is as long as it may be, or compressed, or
    * has a long header field.
    */
   | {
@@ -58,7 +58,7 @@ export type Attack =
     }
   | Forgeries
 
-/** What came of an attack: how many calls ended with which status and reason. */
+/** The results of an attack: how many calls ended with which status and reason. */
 export type Outcome = Readonly<Record<string, number>>
 
 const { address, attack } = JSON.parse(process.argv[2] ?? '') as { address: string; attack: Attack }
@@ -66,7 +66,7 @@ setPriority(5)
 const counts: Record<string, number> = {}
 let over = false
 let answers = 0
-/** After so many answers the attack is under way. */
+/** After this many answers the attack is under way. */
 const ANSWERS_FIRST = 5
 process.stdin.resume().on('end', () => {
   over = true

@@ -1,4 +1,4 @@
-/** What everybody gets while somebody attacks, and the goals for it. Nothing else says what the goals are. */
+/** The service that every user gets during an attack, and the goals for it. No other file says the goals. */
 import type { Times } from './attack-scene.ts'
 
 /** Times of the same calls, in quiet and under attack, in the same run. */
@@ -7,7 +7,7 @@ export interface Compared {
   readonly attacked: Times
 }
 
-/** What was measured in one scenario. */
+/** The measurements of one scenario. */
 export interface Measures {
   /** Checks of the neighbour. */
   readonly checks: Compared
@@ -36,9 +36,9 @@ export const GOALS = {
 } as const
 
 /**
- * What a time may be where it fails a test. The sidecar, the attacker and those who measure share the
- * processors of a machine that others use as well, and then the longest times scatter by more than an attack
- * does. So a test fails where a time is both that many times quiet and that long. What it is for is many
+ * The bound of a time that fails a test. The sidecar, the attacker and those who measure share the processors
+ * of a machine that others use as well, and then the longest times scatter by more than an attack does. So a
+ * test fails where a time is both that many times quiet and that long. The rule is for times that are many
  * times above both: a neighbour who waits for 288 ms or for 40 s. On grpc-js, the way back, the library keeps
  * more for each call the slower the machine is.
  */
@@ -93,7 +93,7 @@ export function meetsTimes(measures: Measures): boolean {
 }
 
 /**
- * What fails a test, with the figures: every goal that is no time, and times that are far from theirs.
+ * Figures that fail a test: every missed goal that is not a time, and times that are far from theirs.
  *
  * @param scenario its name, which says on which transport it runs
  */
@@ -114,7 +114,7 @@ export function failed(measures: Measures, scenario: string): string[] {
     ['peak of the memory in MB', peakMegabytes, megabytesMax],
     ['lines in the log', logLines, GOALS.logLinesMax],
   ]
-  // What is not a number meets no goal.
+  // A value that is not a number meets no goal.
   return judged.flatMap(([what, value, max]) =>
     value <= max ? [] : [`${what}: ${value.toFixed(1)}, expected at most ${max}`],
   )

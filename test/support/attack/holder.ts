@@ -13,12 +13,12 @@ import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http
 import { endpointOf } from '../interop/raw-connection.ts'
 import { reportAndEnd } from './attack-report.ts'
 
-/** What an attacker holds. A row of a scenario. */
+/** The calls that an attacker holds. A row of a scenario. */
 export type Holding = {
   readonly connections: number
 } & (
   | { readonly type: 'idle_grpc' | 'idle_http' | 'unfinished_logins' | 'unread_requests' }
-  /** A `CheckStream` on each connection, with so many questions. */
+  /** A `CheckStream` on each connection, with this many questions. */
   | { readonly type: 'check_streams'; readonly questions: number }
   /** Calls of each connection. */
   | {
@@ -37,8 +37,8 @@ const claims = { api: 'balance', token: { kind: 'static_token', scope: { account
 const AGAIN_MS = 20
 
 /**
- * Before a watch that was refused is asked for again. What this attacker holds is measured, and not how fast
- * they ask.
+ * The pause before a watch that was refused is asked for again. The attack measures what it holds, and not
+ * how fast it asks.
  */
 const WATCH_AGAIN_MS = 10_000
 
@@ -56,14 +56,14 @@ async function hold(address: string, bytes: Buffer, reads = true): Promise<void>
     if (reads) socket.resume()
     else socket.pause()
     socket.write(bytes)
-    // What a client does not read it does not notice, either.
+    // A client does not notice what it does not read, either.
     const closed = new Promise<string>((resolve) => socket.once('close', () => resolve('connections closed')))
     ended(await closed)
     await sleep(AGAIN_MS)
   }
 }
 
-/** Keeps a connection open with so many calls on it, and makes each again that has ended. */
+/** Keeps a connection open with this many calls on it, and makes each again that has ended. */
 async function call(address: string, calls: number, { path, message, window, ends }: Call): Promise<void> {
   while (!over) {
     const session = connectHttp2(`http://${address}`, {

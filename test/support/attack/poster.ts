@@ -13,11 +13,11 @@ import { reportAndEnd } from './attack-report.ts'
 export type Bodies =
   /** Logins, and how many of them are in flight at any time, on a connection each. */
   | { readonly inFlight: number; readonly of: keyof typeof CONTENTS }
-  /** Requests as the page makes them, by somebody who has no session. */
+  /** Requests as the page makes them, by a client without a session. */
   | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
-  /** Long calls of the contract in JSON, by somebody who has no credential. */
+  /** Long calls of the contract in JSON, by a client without a credential. */
   | { readonly inFlight: number; readonly batches: 'plain' | 'gzip' }
-  /** Calls without a credential, with bodies of so many bytes. Senders go on after the refusal. */
+  /** Calls without a credential, with bodies of this many bytes. Senders go on after the refusal. */
   | { readonly inFlight: number; readonly refusedBytes: number }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
@@ -25,13 +25,13 @@ export type Bodies =
 /** Size of the largest body that is read. */
 const BODY_BYTES = 114_688
 
-/** What a body begins and ends with, and its parts in between. */
+/** The beginning and the end of a body, and its parts in between. */
 const CONTENTS = {
-  /** What is wrong is found at once. */
+  /** The mistake is found at once. */
   'one key again and again': ['{"auth":{', () => '"a":0,', '"a":0}}'],
   /** It is found at the end. */
   'keys of which the last one repeats': ['{"auth":{', (index: number) => `"${index}":0,`, '"0":0}}'],
-  /** It is no login, but there is nothing wrong with the JSON. */
+  /** It is not a login, but there is nothing wrong with the JSON. */
   numbers: ['{"auth":[', () => '0,', '0]}'],
 } as const
 
@@ -65,7 +65,7 @@ function unknown(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** 2.5 MB: a thousand checks of what is no token, with the JSON's slow way in each. */
+/** 2.5 MB: a thousand checks of an invalid token, with the JSON's slow way in each. */
 function batches(encoding: 'plain' | 'gzip'): Posting {
   const headers = [{ name: 'X-Auth-Token', value: `"${'x'.repeat(2_400)}` }]
   const body = Buffer.from(

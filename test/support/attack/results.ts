@@ -30,7 +30,7 @@ export function readResults(): readonly FileResults[] {
   return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as FileResults[]) : []
 }
 
-/** What this process has measured. */
+/** The measurements of this process. */
 const scenarios: FileResults['scenarios'][number][] = []
 
 /**

@@ -27,11 +27,11 @@ const PROFILES = 40
  */
 const ATTEMPTS = 6
 
-/** What came of a scenario. */
+/** The results of a scenario. */
 export interface Result<T> extends Measures {
-  /** What came of the attack itself. */
+  /** The results of the attack itself. */
   readonly outcome: Outcome
-  /** What `meanwhile` gave. */
+  /** The result of `meanwhile`. */
   readonly also: T
 }
 
@@ -100,7 +100,7 @@ async function measured<T>(
   }
 }
 
-/** What was measured now, with the times of earlier where those were shorter. No failure is lost. */
+/** The new measurements, with earlier times where those were shorter. No failure is lost. */
 function calmest<T>(now: Result<T>, earlier: Result<T> = now): Result<T> {
   const either = (key: 'checks' | 'revocations'): Compared => ({
     quiet: calmer(now[key].quiet, earlier[key].quiet),
@@ -118,7 +118,7 @@ function calmer(one: Times, other: Times): Times {
   return { p50, p99, longest, count, failures }
 }
 
-/** Asks as the job for so many tokens at once. @returns the messages of the calls that failed */
+/** Asks as the job for this many tokens at once. @returns the messages of the calls that failed */
 async function profilesRefusedTo({ job }: Scene): Promise<string[]> {
   const scope = { account: ACCOUNT, project: 'alpha' }
   return refusals(PROFILES, () => job.issue({ profile: 'job', scope }))

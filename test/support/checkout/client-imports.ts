@@ -1,5 +1,5 @@
 /**
- * What the files of the clients in other languages import. Go has no row: a package is its smallest unit, and
+ * The imports of the clients' files in other languages. Go has no row: a package is its smallest unit, and
  * its compiler refuses a cycle of packages.
  */
 import { globSync, readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ export const LANGUAGES: readonly Language[] = [
     files: 'clients/rust/src/*.rs',
     *namesIn(text) {
       const code = text.replaceAll(/\/\/.*/g, '')
-      // `v1` is generated. Any other name that is no file's comes from the root of the crate.
+      // `v1` is generated. Any other name without a file comes from the root of the crate.
       for (const [, name = '', names = ''] of code.matchAll(/\bcrate::(?:(\w+)|\{([^;]*)\})/g))
         for (const [each] of `${name} ${names}`.matchAll(/(?<!:)\b\w+/g))
           if (each !== 'v1') yield /^[A-Z]/.test(each) ? 'lib' : each
@@ -59,7 +59,7 @@ export function sourcesOf({ files }: Language): readonly Text[] {
   })
 }
 
-/** Which files of a language import which other ones: by their names, without folders and endings. */
+/** The files of a language that import other ones: by their names, without folders and endings. */
 export function importsBetween({ namesIn }: Language, files: readonly Text[]): Map<string, string[]> {
   const nameOf = (path: string) => posix.parse(path).name
   const known = new Set(files.map(({ path }) => nameOf(path)))

@@ -85,7 +85,7 @@ function treeOf({ path, text }: Pick<Source, 'path' | 'text'>): unknown {
 
 const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/
 
-/** What gives its name to the function that is its value. */
+/** The declaration that gives its name to the function that is its value. */
 const NAMING = /^(VariableDeclarator|MethodDefinition|PropertyDefinition|Property)$/
 
 const LITERAL = /^(ObjectExpression|ArrayExpression)$/
@@ -100,7 +100,7 @@ function isTable({ body }: Node): boolean {
   return isNode(returned) && LITERAL.test(returned.type)
 }
 
-/** What a block returns that does nothing else. */
+/** The value that a block returns if it does nothing else. */
 function onlyReturnOf({ body }: Node): unknown {
   const [only, ...others] = body as readonly Node[]
   return only?.type === 'ReturnStatement' && others.length === 0 ? only.argument : undefined

@@ -1,6 +1,7 @@
 /**
- * What a user gets of a package: the tarball that `npm pack` makes, unpacked where npm would put it. Of the
- * dependencies only those that it declares are beside it, linked from this checkout, so that no registry is
+ * The files that a user gets of a package: the tarball that `npm pack` makes, unpacked where npm would put
+ * it. Of the dependencies only those that it declares are beside it, linked from this checkout, so that no
+ * registry is needed.
  * needed.
  */
 import { execFileSync } from 'node:child_process'
@@ -13,7 +14,7 @@ import { ROOT } from './sources.ts'
 /** Folders of the packages in the checkout. */
 export const FOLDERS: readonly string[] = PACKAGES.map(({ folder }) => folder)
 
-/** What package.json says, as far as the tests look at it. */
+/** The fields of package.json that the tests look at. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -25,7 +26,7 @@ export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
 }
 
-/** Without what the npm that runs the tests tells its children; on the Node that runs the tests. */
+/** Without the variables that npm sets for the tests; on the Node that runs the tests. */
 export const environment: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,

@@ -40,7 +40,7 @@ export function sourcesIn(...prefixes: string[]): readonly Source[] {
 }
 
 /**
- * What a source imports, types included: files as paths from the root, packages and built-ins by their names.
+ * The imports of a source, types included: files as paths from the root, packages and built-ins by name.
  * An import whose name is computed is not seen.
  */
 export function importsOf({ path, text }: Pick<Source, 'path' | 'text'>): string[] {
@@ -57,7 +57,7 @@ export function importsOf({ path, text }: Pick<Source, 'path' | 'text'>): string
   )
 }
 
-/** What a source needs while it runs, in the same form: its imports without those of types alone. */
+/** The modules that a source needs while it runs, in the same form: its imports without types alone. */
 export function valueImportsOf({ path, text }: Pick<Source, 'path' | 'text'>): string[] {
   const values = text
     .replaceAll(/^\s*(?:import|export) type\s[\w$\s{},*]*?\bfrom\s*['"][^'"\n]+['"]/gm, '')

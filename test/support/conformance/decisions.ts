@@ -1,4 +1,4 @@
-/** What each of the rules answers to each question, as the engine decides it. */
+/** The answers of each of the rules to each question, as the engine decides it. */
 import { CREDENTIAL_REASONS, type Engine, type Scope } from '../../../engine/index.ts'
 import { ENGINES } from './rules.ts'
 

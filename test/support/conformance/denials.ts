@@ -1,4 +1,4 @@
-/** What the sender of a request gets that does not pass. */
+/** The answer to the sender of a request that does not pass. */
 import { denialOf, failureOf, refusalOf } from '../../../engine/denial.ts'
 import { CREDENTIAL_REASONS, type Decision, REASONS } from '../../../engine/index.ts'
 import { ENGINES } from './rules.ts'
@@ -38,7 +38,7 @@ export function* denials(): Generator<object> {
   }
 }
 
-/** What the routes refuse. The last one is of a newer sidecar. */
+/** Refusals by the routes. The last one is of a newer sidecar. */
 const REFUSALS: readonly (readonly [refused: string, detail: string])[] = [
   ['NO_ROUTE', 'no route has this method, host and path'],
   ['NOT_CANONICAL', 'expected a path of letters and "…", without `;` and \\'],

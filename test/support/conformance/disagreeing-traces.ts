@@ -38,7 +38,7 @@ function* combinations() {
 
 type Combination = ReturnType<typeof combinations> extends Generator<infer Each> ? Each : never
 
-/** What becomes of a token that opens the API, after such an answer about it at another address. */
+/** The fate of a token that opens the API, after such an answer about it at another address. */
 function fateOf({ reason, allowed, verified, hasToken, isSame }: Combination) {
   const isLearned = hasToken && isSame && allowed === verified
   if (isLearned && allowed && reason === 'ALLOWED') return { here: 'allowed', there: 'allowed' }
@@ -56,12 +56,12 @@ function said({ reason, allowed, verified, isSame, hasToken }: Combination, toke
   ] as const
 }
 
-/** What is asked, what the token is that the memory knows, and what an answer says of it elsewhere. */
+/** A question, the state of the token that the memory knows, and an answer about it elsewhere. */
 interface Row {
   readonly question?: Question
   readonly known?: Partial<Token>
   readonly answer: Partial<Answer>
-  /** What is asked there, if it is something else. */
+  /** The question there, if it is another one. */
   readonly asked?: Question
   readonly rules?: string
 }
@@ -122,7 +122,7 @@ function nothing(reason: string) {
   } as never as Answer
 }
 
-/** It knows the token here, asks about it there, and is told something. */
+/** It knows the token here, asks about it there, and gets an answer. */
 function tell(trace: Trace, { question = ASKED, known, answer, asked = question, rules }: Row) {
   if (trace.steps.length > 0) trace.hear({ voided: 'everything' })
   else trace.follow(rules === undefined ? {} : { rules })
@@ -135,7 +135,7 @@ function tell(trace: Trace, { question = ASKED, known, answer, asked = question,
 }
 
 const ENCODED = '/else/%77here'
-/** What an answer about a request says of the routes, and whether the client has found one itself. */
+/** The routes in an answer about a request, and whether the client has found one itself. */
 const REQUESTS: Readonly<
   Record<string, { readonly path: string; readonly answer: Partial<Answer>; readonly isKnown?: boolean }>
 > = {

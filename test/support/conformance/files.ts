@@ -38,7 +38,7 @@ interface CredentialRow {
   readonly fault?: string
 }
 
-/** Which credential is found among headers. */
+/** The credential that is found among headers. */
 export function credentialRows(): CredentialRow[] {
   return linesOf<CredentialLine>('credentials').map(({ headers, found, ...row }) => ({
     ...row,

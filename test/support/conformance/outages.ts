@@ -1,11 +1,11 @@
-/** What a guard prints while no sidecar answers, and how long a client waits that follows one. */
+/** The lines that a guard prints while no sidecar answers, and the pauses of a client that follows one. */
 
 import { Outage } from '../../../clients/typescript/outage.ts'
 import { Pauses } from '../../../clients/typescript/pauses.ts'
 import { namesMeant } from '../../../engine/meant.ts'
 import { generator } from './routes.ts'
 
-/** What happens; with its error, where something has failed. */
+/** An event; with its error, if it is a failure. */
 export interface OutageStep {
   readonly at_ms: number
   readonly event: 'starts' | 'fails' | 'answers'
@@ -179,7 +179,7 @@ export interface MeantLine {
   readonly meant: readonly string[]
 }
 
-/** Which name was meant by one that is not known. */
+/** The known name that was probably meant by an unknown one. */
 export function* meant(seed: number, count: number): Generator<MeantLine> {
   for (const name of ASKED) yield { name, known: NAMES, meant: namesMeant(name, NAMES) }
   const random = generator(seed)

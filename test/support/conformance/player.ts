@@ -11,9 +11,9 @@ import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
 import type { Answer, Expected, Question, Route, Told } from './trace.ts'
 
 export type Step = {
-  /** What the monotonic clock of the client says. */
+  /** The time of the client's monotonic clock. */
   readonly at_ms: number
-  /** What its wall clock says; default: the same. */
+  /** The time of its wall clock; default: the same. */
   readonly wall_ms?: number
   readonly expect?: unknown
 } & (
@@ -53,7 +53,7 @@ export class Player {
     })
   }
 
-  /** What the client does in the step, in the form of `expect`. */
+  /** The client's actions in the step, in the form of `expect`. */
   play(step: Step): unknown {
     const number = this.#count++
     this.#atMs = step.at_ms

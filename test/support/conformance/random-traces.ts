@@ -25,7 +25,7 @@ const RULES = [
 const HOUR_MS = 3_600_000
 const ADDRESSES = ['', '192.0.2.1']
 
-/** What no rules would have said. */
+/** An answer that no rules would have given. */
 const DISAGREEING: readonly ((answer: Answer) => Partial<Answer>)[] = [
   ({ reason }) => ({ allowed: reason !== 'ALLOWED' }),
   () => ({ reason: 'UNSPECIFIED', allowed: false }),
@@ -57,7 +57,7 @@ interface Open {
 
 type Touched = readonly [what: string, id: string]
 
-/** @yields so many traces, the same for each seed */
+/** @yields this many traces, the same for each seed */
 export function* randomTraces(seed: number, count: number): Generator<object> {
   for (let index = 0; index < count; index++) {
     const world = new World(generator(seed * 1_000_003 + index))
@@ -82,7 +82,7 @@ class World {
   #setMs = 0
   /** Those that the client has. */
   #heard = ''
-  /** So many changes were told; below 0: nothing was. */
+  /** How many changes were announced; below 0: none. */
   #told = -1
 
   constructor(random: (below: number) => number) {
@@ -167,7 +167,7 @@ class World {
       throw new Error(`allowed ${this.#nowMs - endedAtMs} ms after its end: ${JSON.stringify(this.steps)}`)
   }
 
-  /** What the sidecar answers now. */
+  /** The sidecar's answer now. */
   #truth(modelled: Modelled, question: Question): Answer {
     const { request, headers = [] } = question
     if (request === undefined) return this.#decided(modelled, question)

@@ -9,7 +9,7 @@ export interface RedirectLine {
   /** Empty: none. */
   readonly body: string
   /**
-   * What the first, the second, … request gets, whichever server it is for. `{a}` is HOST:PORT of a server.
+   * The answers to the first, the second, … request, to any of the servers. `{a}` is HOST:PORT of a server.
    */
   readonly answers: readonly { readonly status: number; readonly location?: string }[]
   /** The requests: which server, the method, the token or null, and the body. */
@@ -19,7 +19,7 @@ export interface RedirectLine {
     token: string | null,
     body: string,
   ])[]
-  /** After so many requests a client may end, with the answer to the last one or an error. */
+  /** After this many requests a client may end, with the answer to the last one or an error. */
   readonly least?: number
 }
 
@@ -84,7 +84,7 @@ const SEQUENCES: Readonly<Record<string, Sequence>> = {
   'no location after 401': { answers: [refused, { status: 302 }], requests: [ONE, TWO] },
 }
 
-/** What a redirect does to a request with a body. */
+/** The effect of a redirect on a request with a body. */
 const BODIES: readonly (readonly [status: number, method: string, body: string])[] = [
   [301, 'GET', ''],
   [302, 'GET', ''],

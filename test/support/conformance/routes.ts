@@ -1,6 +1,6 @@
 /**
- * What a client answers by the routes in its own memory: rows that every protocol with routes has, and
- * requests of chance. What the client finds is what the sidecar finds, or it is no row.
+ * The answers of a client by the routes in its own memory: rows that every protocol with routes has, and
+ * requests of chance. A row exists only where the client finds what the sidecar finds.
  */
 
 import { LocalRoutes } from '../../../clients/typescript/local-routes.ts'
@@ -73,7 +73,7 @@ function expectedOf(local: LocalRoutes, routes: Routes, request: RequestLine): R
   return { api, ...(target && { target }) }
 }
 
-/** What the sidecar finds. */
+/** The sidecar's result. */
 export function matchOf(
   routes: Routes,
   { method, host, path }: RequestLine,

@@ -18,7 +18,7 @@ const proseRules: Matrix = {
   conflicts: supportMatrix.conflicts.map((conflict) => ({ ...conflict, resolution: 'prose' })),
 }
 
-/** One kind, one API, and names that nobody would expect. */
+/** One kind, one API, and unlikely names. */
 const smallest: Matrix = {
   title: 'One door',
   tokenKinds: [
@@ -81,7 +81,7 @@ if (compiled === undefined) throw new Error('the routes are ambiguous')
 export const ROUTED: Routes = compiled
 
 /**
- * The rules of a sidecar that is newer: what allows has a number that nobody knows, and each cell has one
+ * The rules of a sidecar that is newer: the kind that is allowed has an unknown number, and each cell has one
  * more reason.
  */
 function newer(engine: Engine): Buffer {
@@ -104,7 +104,7 @@ export function rulesFiles(): Record<string, Buffer> {
   }
 }
 
-/** Rules with so many APIs: a file of megabytes, which is not kept. */
+/** Rules with this many APIs: a file of megabytes, which is not kept. */
 export function largeRules(count: number): Buffer {
   return rulesOf(made(manyApis(count)))
 }

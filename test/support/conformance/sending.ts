@@ -7,12 +7,12 @@ export interface SendingStep {
   readonly at_ms: number
   /** An API has refused this one with 401. */
   readonly refused?: string
-  /** What the sidecar answers, if it is asked: a token, or nothing. */
+  /** The sidecar's answer, if it is asked: a token, or nothing. */
   readonly sidecar: { readonly value: string; readonly expires_in_ms?: number } | null
   readonly expect: {
     /** The rejected value, if the sidecar is asked. */
     readonly asked: string | null
-    /** What is sent; `null`: nothing. */
+    /** The header that is sent; `null`: nothing. */
     readonly value: string | null
   }
 }
@@ -106,7 +106,7 @@ function* randomFlow(seed: number): Generator<Wish> {
   }
 }
 
-/** What the TypeScript client does. */
+/** The actions of the TypeScript client. */
 function expecting(steps: Iterable<Wish>): SendingStep[] {
   const token = new ProfileToken()
   return Array.from(steps, (step) => ({ ...step, expect: play(token, step) }))

@@ -39,7 +39,7 @@ export interface Answer {
   readonly basis?: string
   /** Whether it was decided by the rules that the client has. Default: true. */
   readonly same_rules?: boolean
-  /** What the routes found for a `request`. */
+  /** The route that was found for a `request`. */
   readonly route?: Route
 }
 
@@ -78,7 +78,7 @@ export type Expected =
 export class Trace {
   readonly steps: object[] = []
   atMs = 1_000
-  /** What the wall clock of the client is ahead of the monotonic one. */
+  /** How far the wall clock of the client is ahead of the monotonic one. */
   wallAheadMs = 0
 
   begin(

@@ -330,7 +330,7 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
   },
 }
 
-/** With what a client may be told when it is made. */
+/** Options that a client may get when it is made. */
 const WITH_OPTIONS: readonly (readonly [string, object, (trace: Trace) => void])[] = [
   [
     'of some accounts, the tokens of others are not remembered',

@@ -23,7 +23,7 @@ export interface PanelSidecar {
 
 export const SESSION = '/console/session'
 
-/** People of `ACCOUNT`: an owner, an administrator, and somebody without a role. */
+/** People of `ACCOUNT`: an owner, an administrator, and a user without a role. */
 const PEOPLE = {
   accounts: [
     {
@@ -71,8 +71,8 @@ export async function startPanel(options: SidecarOptions = {}): Promise<PanelSid
 }
 
 /**
- * Keeps the cookie as a browser does, and sends what our page sends. What a test gives replaces it;
- * `undefined` takes it away.
+ * Keeps the cookie as a browser does, and sends the headers of our page. Headers of a test replace them;
+ * `undefined` takes one away.
  */
 export class Browser {
   readonly #port: number

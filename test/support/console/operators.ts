@@ -57,7 +57,7 @@ export async function startForOperators(options: SidecarOptions = {}): Promise<O
   }
 }
 
-/** What a listener gets. */
+/** The events that a listener gets. */
 export interface Heard {
   readonly status: number
   readonly headers: IncomingMessage['headers']
@@ -66,7 +66,7 @@ export interface Heard {
   /** Stops reading, or goes on. */
   pause(): void
   resume(): void
-  /** The answer is over. */
+  /** The answer has ended. */
   readonly ended: Promise<void>
   /** Goes away. */
   leave(): void

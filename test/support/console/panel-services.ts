@@ -1,6 +1,6 @@
 /**
- * What the use cases of the control panel are given, in this process: a real directory with people, callers,
- * and what the log says. No protocol.
+ * The dependencies of the control panel's use cases, in this process: a real directory with people, callers,
+ * and the lines of the log. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/panel-sessions.ts'
@@ -36,7 +36,7 @@ export const CLERK = callerNamed('clerk', { administer: new Set([ACCOUNT]) })
 const STEP_MS = 30_000
 const CALLERS = [CLERK, callerNamed('root', { everything: true })]
 
-/** Refusals, as `outcomeOf` tells them. */
+/** Refusals, as `outcomeOf` gives them. */
 export const FAILED = 'LOGIN_FAILED: the name of the user or the password is wrong'
 export const NO_LINK = 'LINK_INVALID: the link is unknown, already used or expired; ask for a new one'
 export const NO_PASSKEY =
@@ -47,10 +47,10 @@ export const ENDED = 'REQUESTER_NOT_AUTHENTICATED: expected a session of the con
 export const OUTSIDE =
   'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
 
-/** What the log has of who makes a call of `callOf`. */
+/** The log's facts about the requester of a call of `callOf`. */
 export const BY = { protocol: 'http', address: ADDRESS }
 
-/** What the log has of a login of theirs that failed. */
+/** The log's facts about a failed login of theirs. */
 export const loginFailed = (reason: string, more: object = {}) => [
   {
     ...{ level: 'warn', msg: 'a login failed', reason, ...BY, source: `address ${ADDRESS}` },
@@ -93,10 +93,10 @@ export async function openPanelServices() {
     ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
     ...settingUp({ services, clock, sessionOf }),
     restrictTo: (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
-    /** What an authenticator answers to a challenge that a call of the page asked for. */
+    /** An authenticator's answer to a challenge that a call of the page asked for. */
     answerOf: async (authenticator: Authenticator, call = callOf()) =>
       authenticator.get(await passkeyChallenge(services, call), PAGE),
-    /** What comes of it, and what the log says of it. */
+    /** The outcome, and the lines of the log about it. */
     traced: async <T>(work: (given: typeof services) => Promise<T>) => {
       const { lines, log } = newLog()
       const outcome = await outcomeOf(() => work({ ...services, trace: new Trace(log) }))
@@ -113,7 +113,7 @@ export async function openPanelServices() {
         callers.replace(CALLERS)
       }
     },
-    /** What the audit trail has last. */
+    /** The last record of the audit trail. */
     lastRecord: async (account = ACCOUNT) =>
       (await administration.records.audit(account, { after: '0', size: 1_000 })).at(-1),
   }

@@ -42,7 +42,7 @@ export const PAUSE_MS = 60_000
 
 export type Person = Awaited<ReturnType<PanelStage['newPerson']>>
 
-/** To be made at the top of a file of tests. Each test has a throttle of its own, and steps of its own. */
+/** To be made at the top of a file of tests. Each test has its own throttle and its own steps. */
 export class PanelStage {
   readonly clock = { nowMs: 1_800_000_000_000 }
   readonly store: DirectoryStore
@@ -99,7 +99,7 @@ export class PanelStage {
     return { session, setting, user: session.user }
   }
 
-  /** Sets up a one-time code, and waits until its step is over. Returns its secret. */
+  /** Sets up a one-time code, and waits until its step has ended. Returns its secret. */
   async withCode(person: Pick<Person, 'session'>): Promise<string> {
     const { secret, sealed } = await beginCode(...this.own(person))
     await setCode(...this.own(person), { sealed, code: codeAt(secret.reveal(), this.now()) })
@@ -119,7 +119,7 @@ export class PanelStage {
     return addPasskey(...this.own(person), made)
   }
 
-  /** What use cases are given. */
+  /** The dependencies of use cases. */
   get services(): FactorServices {
     return {
       ...{ controlPanel: this.panel, now: this.now, engine: SHIPPED, changeRates: this.changeRates },
@@ -128,7 +128,7 @@ export class PanelStage {
     } as unknown as FactorServices
   }
 
-  /** What use cases are given for a person who asks in their session. */
+  /** The dependencies of use cases for a person who asks in their session. */
   own({ session }: Pick<Person, 'session'>): [FactorServices, PanelCall] {
     return [this.services, { ...callFrom(), session: session.hash }]
   }
@@ -138,7 +138,7 @@ export class PanelStage {
     return logInByPassword(this.services, call, login)
   }
 
-  /** What an authenticator answers to a new challenge to log in. */
+  /** An authenticator's answer to a new challenge to log in. */
   async answerOf(authenticator: Authenticator): Promise<AuthenticationResponseJSON> {
     return authenticator.get(await passkeyChallenge(this.services, callFrom()), ORIGIN)
   }

@@ -21,7 +21,7 @@ export function sessionOf(who: Who = ANNA): Session {
   }
 }
 
-/** What the fake sidecar answers: a status with JSON, or nothing at all. */
+/** The fake sidecar's answer: a status with JSON, or nothing at all. */
 export type Answer = readonly [status: number, body?: object, retryAfter?: number] | 'unreachable'
 
 export interface Asked {

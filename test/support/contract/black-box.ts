@@ -166,7 +166,7 @@ export interface Refusal {
   readonly violations: readonly (readonly [field: string, description: string])[]
 }
 
-/** What a refusal says, from the status and its `google.rpc` details. */
+/** The text of a refusal, from the status and its `google.rpc` details. */
 export function refusalOf(error: unknown): Refusal {
   const { code, details, metadata } = error as ServiceError
   if (typeof code !== 'number') throw error

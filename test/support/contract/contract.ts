@@ -53,7 +53,7 @@ export function transportOf(form: Form, { grpc, http }: Addresses): Transport {
   }
 }
 
-/** What came of a call, in the same words whatever carried it. */
+/** The outcome of a call, in the same words whatever carried it. */
 export type Outcome =
   | { readonly answer: JsonObject }
   | { readonly error: string; readonly message: string; readonly details: readonly (readonly string[])[] }
@@ -118,7 +118,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** Sends one POST on a connection of its own, as it is. */
+/** Sends one POST on a separate connection, as it is. */
 export function post(
   address: string,
   path: string,

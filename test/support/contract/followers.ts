@@ -30,7 +30,7 @@ export function followersOf({ changes, rules = () => NO_RULES, ...parts }: Parts
       listener = () => {}
     }
   }
-  // What is followed may be exchanged.
+  // The followed sidecar may be exchanged.
   const watched = Object.defineProperty(
     { has: () => true, outage: () => undefined, ...changes, watch },
     'followed',
@@ -49,7 +49,7 @@ export function followersOf({ changes, rules = () => NO_RULES, ...parts }: Parts
   }
   return {
     followers,
-    /** What the listener of changes does: something is new. */
+    /** The action of the listener of changes: something is new. */
     tell: () => listener(),
     open: (reader: Responses, wish: Wish) =>
       followers.open(context, followers.expect(context, true), reader, wish),

@@ -44,7 +44,7 @@ export const releasedChecks = loadFileDescriptorSetFromBuffer(BYTES, OPTIONS)[
   'portcullis.v1.AuthorizationService'
 ] as LoadedService
 
-/** What is left of a message for a program that knows the release: nothing that came later. */
+/** The part of a message that a program of the release knows: nothing that came later. */
 function asReleased(message: DescMessage, bytes: Buffer): Buffer {
   const known = fromBinary(message, bytes, { readUnknownFields: false })
   return Buffer.from(toBinary(message, known))

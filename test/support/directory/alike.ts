@@ -24,7 +24,7 @@ export interface Side {
   readonly store: DirectoryStore
   /** Where backups find it. */
   readonly place: DirectoryPlace
-  /** What is done after each step that failed. */
+  /** The work after each step that failed. */
   readonly afterFailure?: () => Promise<unknown>
 }
 
@@ -36,7 +36,7 @@ export interface Alike extends Readonly<Record<string, number>> {
   readonly tokens: number
 }
 
-/** How often a change is chosen; each other one once. What is not there cannot be changed. */
+/** How often a change is chosen; each other one once. A missing record cannot be changed. */
 const OFTEN: Readonly<Record<string, number>> = {
   createAccount: 5,
   createProject: 5,
@@ -143,7 +143,7 @@ class Both {
           try {
             done.push(await run(inside))
           } catch (error) {
-            // What fails in a transaction fails it, even if nobody says so.
+            // A failure in a transaction fails it, even if no step reports it.
             if (error instanceof Missing || catches) done.push('nothing')
             else throw error
           }
@@ -214,7 +214,7 @@ class Both {
   }
 }
 
-/** Something in a transaction failed that is no matter of the directory. */
+/** Something in a transaction failed that does not concern the directory. */
 class Undone extends Error {
   override readonly name = 'Undone'
 }

@@ -28,7 +28,7 @@ export const ROLES = ['iam.admin', 'member', 'Member']
 export const TYPES: readonly UserType[] = ['service_user', 'control_panel_user']
 export const DAY_MS = 86_400_000
 
-/** What a secret is known by, of a few. */
+/** The hash that identifies a secret, of a few. */
 export const hashOf = (what: string, index: number) =>
   createHash('sha256').update(`${what} ${index}`).digest()
 /** Id of a token without a record. */

@@ -1,4 +1,4 @@
-/** A sidecar as a process of its own, as one of several hosts or one of several processes of a host. */
+/** A sidecar as a separate process, as one of several hosts or one of several processes of a host. */
 import type { Client } from '../../../clients/typescript/index.ts'
 import { serve } from '../processes/processes.ts'
 import { connect } from '../sidecar/client.ts'

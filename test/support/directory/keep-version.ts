@@ -1,6 +1,6 @@
 /**
  * Keeps the folder of a sidecar of today's version for `test/directory/upgrade.test.ts`:
- * `node test/support/directory/keep-version.ts`. To be run once for each version of the schema. What is kept
+ * `node test/support/directory/keep-version.ts`. To be run once for each version of the schema. A kept folder
  * is never made anew.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

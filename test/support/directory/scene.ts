@@ -107,7 +107,7 @@ export async function tokenIdOf({ authority }: OpenedAuthority, value: string): 
   return verification.token.tokenId
 }
 
-/** What a host says to a token at an API that takes its sort. */
+/** A host's answer about a token at an API that takes its sort. */
 export async function ask({ client }: Host, sort: TokenSort, value: string): Promise<Reason | 'UNSPECIFIED'> {
   const [api, header] = TAKEN_BY[sort]
   const { allowed, reason } = await client.check({ api, credentials: [[header, value]] })

@@ -1,6 +1,6 @@
 /**
- * A process that works on a directory, and how to start one. What it has done it says on standard output, a
- * line each, and only when it holds.
+ * A process that works on a directory, and how to start one. It reports its work on standard output, a line
+ * each, and only when it holds.
  */
 import { writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ export type Location =
   | { readonly type: 'sqlite'; readonly file: string }
   | { readonly type: 'postgres'; readonly url: string }
 
-/** What the process does. */
+/** The work of the process. */
 export type Job =
   /** Makes accounts of these names, which others want too. */
   | { readonly type: 'contend'; readonly names: readonly string[] }
@@ -53,7 +53,7 @@ export function openLocation(location: Location, now: () => number = Date.now): 
 }
 
 /**
- * Starts a process of its own.
+ * Starts a separate process.
  *
  * @param fileKibMax how large its files may grow, in KiB; what it writes beyond that fails
  */
@@ -66,7 +66,7 @@ export function startWriter(location: Location, job: Job, fileKibMax?: number): 
   const ended = child.ended.then(({ code, stderr }) => {
     if (code !== 0 && code !== 'SIGKILL') throw new Error(`the process ended with ${code}: ${stderr}`)
   })
-  // It may fail before anybody waits for its end.
+  // It may fail before a test waits for its end.
   ended.catch(() => {})
   return {
     lines,

@@ -1,6 +1,6 @@
 /**
  * Loaded into each host of the histories (`--import`): hashes of passwords cost next to nothing. Each history
- * has users of its own, and a third of the time would go into deriving their hashes.
+ * has its own users, and a third of the time would go into deriving their hashes.
  */
 import { registerHooks } from 'node:module'
 

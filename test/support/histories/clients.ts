@@ -17,12 +17,12 @@ const QUESTIONS_OF_A_CLIENT = 10
 const PAUSE_MS_MAX = 60
 const UNANSWERED_PAUSE_MS = 250
 
-/** Answers that are no success, and say what the directory is like. */
+/** Refusals that say what the directory is like. */
 const ANSWERS = ['NOT_FOUND', 'ALREADY_EXISTS', 'NO_SUCH_PROJECT', 'LOGIN_FAILED', 'PERMISSION_MISSING']
-/** What a client gets that does not know whether its call took effect. */
+/** Errors after which a client does not know whether its call took effect. */
 const NO_ANSWER = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL']
 
-/** What grpc-js says where nothing has left the client. */
+/** The error of grpc-js where nothing has left the client. */
 const NOT_SENT = /^No connection established/
 
 /** How often each is asked for. A change in both directions is made more often in the one that opens. */
@@ -53,11 +53,11 @@ interface Token {
   readonly value: string
 }
 
-/** What the clients of one account did. */
+/** The calls of the clients of one account. */
 export interface History {
   readonly seed: number
   readonly calls: readonly Call[]
-  /** How many calls without an answer are not among them: they told nothing and changed nothing. */
+  /** How many calls without an answer are not among them: they reported nothing and changed nothing. */
   readonly unanswered: number
 }
 
@@ -103,8 +103,8 @@ class Clients {
       // Half of the clients of each host stay there.
       const host = this.#random() < 0.6 === client % 2 < 1 ? 'a' : 'b'
       const chosen = this.#choose()
-      // Without an answer, a client only checks until it gets one: it adds no other change whose outcome
-      // nobody knows.
+      // Without an answer, a client only checks until it gets one: it adds no other change with an unknown
+      // outcome.
       answered = await this.#ask(
         client,
         host,
@@ -113,7 +113,7 @@ class Clients {
     }
   }
 
-  /** What each host says of the last tokens when everything is over. */
+  /** The last answers of each host, about the last tokens. */
   async askAtLast(): Promise<void> {
     const last = [this.#tokens[0], ...this.#tokens.slice(1).slice(-5)]
     for (const host of ['a', 'b'] as const) {
@@ -185,7 +185,7 @@ class Clients {
 
   /** Returns whether there was an answer. */
   async #ask(client: number, host: HostName, { what, asked }: Question): Promise<boolean> {
-    // A name of its own, whatever comes of it.
+    // Each token gets a new name, whatever comes of it.
     const token = what === 'issue' ? { value: `token ${this.#tokensMade++}` } : asked.token
     const question: Question = { what, asked: { ...asked, ...(token && { token }) } }
     const { lines } = this.#stage.hosts[host]
@@ -242,7 +242,7 @@ class Clients {
   }
 }
 
-/** What is read of the service user, as the judge reads it. */
+/** The judge's view of the service user. */
 function read({ user }: Message): string {
   const { enabled, permissions, roles } = user as {
     enabled: boolean

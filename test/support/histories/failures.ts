@@ -1,5 +1,5 @@
 /**
- * What befalls the hosts and PostgreSQL while clients ask: one failure after the other, in rounds that have
+ * The failures of the hosts and of PostgreSQL while clients ask: one after the other, in rounds that have
  * each of them once, in an order that a seed says.
  */
 import { setTimeout as delay } from 'node:timers/promises'

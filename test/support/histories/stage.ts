@@ -166,7 +166,7 @@ export class FailingHost {
   }
 }
 
-/** What the clients of a history know when it begins. */
+/** The facts that the clients of a history know when it begins. */
 export interface Scene {
   readonly account: string
   readonly password: string

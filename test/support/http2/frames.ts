@@ -22,7 +22,7 @@ export const PADDED = 0x8
 /** The length of what precedes a payload (§4.1). */
 const HEADER_BYTES = 9
 
-/** What a client says first (§3.4), with settings that change nothing. */
+/** A client's first bytes (§3.4), with settings that change nothing. */
 export const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(FRAME.settings)])
 
 export interface FrameFields {

@@ -17,7 +17,7 @@ export interface Received {
   readonly payload: Buffer
 }
 
-/** The server's side of a connection. What it writes is taken at once, unless the peer does not read. */
+/** The server's side of a connection. Its writes are taken at once, unless the peer does not read. */
 class Socket extends Duplex {
   readonly written: Buffer[] = []
   #blocked: (() => void) | undefined
@@ -141,7 +141,7 @@ const TYPES = [
 ]
 
 /**
- * What a frame says, in a word or two: `GOAWAY PROTOCOL_ERROR`, `RST_STREAM 1 CANCEL`,
+ * The meaning of a frame, in a word or two: `GOAWAY PROTOCOL_ERROR`, `RST_STREAM 1 CANCEL`,
  * `HEADERS 1 END_STREAM`.
  */
 export function described({ type, flags, stream, payload }: Received): string {

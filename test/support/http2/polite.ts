@@ -43,7 +43,7 @@ export class PoliteClient {
     this.#listen()
   }
 
-  /** Begins so many requests at once. */
+  /** Begins this many requests at once. */
   request(count: number, bytes: number): void {
     for (let index = 0; index < count; index++, this.#next += 2) {
       this.#left.set(this.#next, bytes)

@@ -72,7 +72,7 @@ export async function startWithCredentials(now: () => number = Date.now) {
   const { administration, run } = running.sidecar
   let users = 0
 
-  /** A service user of their own, with a permission for the account. */
+  /** A separate service user, with a permission for the account. */
   async function newUser(roles: readonly string[] = []) {
     const name = `user ${++users}`
     const { user, password } = await run(TESTER, 'createServiceUser', {

@@ -1,5 +1,5 @@
 /**
- * An authenticator in software, which makes and uses passkeys as a browser hands them on (WebAuthn), and lies
+ * An authenticator in software, which makes and uses passkeys as a browser forwards them (WebAuthn), and lies
  * where a test says so.
  */
 import {
@@ -19,7 +19,7 @@ import type {
 } from '../../../sidecar/authority/control-panel/passkeys.ts'
 import { CERTIFICATE, KEY } from '../proxies/self-signed.ts'
 
-/** What is not as it should be. */
+/** The fields of an answer that are not as they should be. */
 export interface Lies {
   readonly origin?: string
   readonly crossOrigin?: boolean
@@ -31,7 +31,7 @@ export interface Lies {
   readonly userPresent?: boolean
   readonly counter?: number
   readonly userHandle?: string | undefined
-  /** Whose key signs the answer. */
+  /** The authenticator whose key signs the answer. */
   readonly signer?: Authenticator
   /** How it says who made it. */
   readonly attestation?: 'none' | 'self' | 'certificate'

@@ -12,7 +12,7 @@ export const STEP_MS = 30_000
 export const MINUTE_MS = 60_000
 export const NEW_PASSWORD = 'ten yellow bottles'
 
-/** What some answers have. The options are what an authenticator takes. */
+/** Fields of some answers. The options are those that an authenticator takes. */
 interface Answered {
   readonly options: never
   readonly secret: string
@@ -73,7 +73,7 @@ export class FactorStage {
     return at.post(`${SESSION}/login`, login)
   }
 
-  /** Sets up a one-time code, and waits until its step is over. Returns its secret. */
+  /** Sets up a one-time code, and waits until its step has ended. Returns its secret. */
   async setCode(shown: Browser): Promise<string> {
     const { secret, uri, sealed } = await must(shown.post(`${FACTORS}/code/begin`, {}))
     expect(new URL(uri).searchParams.get('secret')).toBe(secret)
@@ -89,7 +89,7 @@ export class FactorStage {
     return { authenticator, passkey }
   }
 
-  /** What an authenticator answers to a challenge that the browser asked for. */
+  /** An authenticator's answer to a challenge that the browser asked for. */
   async answerOf(authenticator: Authenticator, shown: Browser) {
     const { options } = await must(shown.post(`${SESSION}/passkey/challenge`, {}))
     return authenticator.get(options, this.origin)

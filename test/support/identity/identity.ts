@@ -59,8 +59,8 @@ export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
-  /** `undefined` where the body is no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: what arrived; every test says what it expects of it
+  /** `undefined` where the body is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON may arrive; every test says what it expects of it
   readonly json: any
 }
 
@@ -113,7 +113,7 @@ const NO_SECRETS: Secrets = {
   staticToken: '',
 }
 
-/** Sends one request on a connection of its own. */
+/** Sends one request on a separate connection. */
 export function askAt(
   port: number,
   { method = 'GET', path = '/', headers = {}, body }: Request,
@@ -153,7 +153,7 @@ export function askAt(
   })
 }
 
-/** What a body has, unless it is empty or a text. */
+/** The value in a body, unless it is empty or a text. */
 export function jsonIn(body: string, contentType: unknown): unknown {
   return body === '' || String(contentType).startsWith('text/') ? undefined : JSON.parse(body)
 }
@@ -214,7 +214,7 @@ export function about(subject: string, requester = subject): RequestHeaders {
   return { 'x-auth-token': requester, 'x-subject-token': subject }
 }
 
-/** What Keystone's clients read in every error. */
+/** The fields that Keystone's clients read in every error. */
 export function errorOf(code: number, title: string, message: unknown = expectAnything): object {
   return { error: { code, title, message } }
 }

@@ -82,7 +82,7 @@ export async function prepareKeystone(
     command: join(programs, 'uwsgi'),
     args: [
       ...['--http-socket', address, '--processes', '1', '--need-app', '--die-on-term', '--disable-logging'],
-      // It closes each connection after one answer, and a client that is not told may send its next request
+      // It closes each connection after one answer. Without this header, a client may send its next request
       // into it.
       ...['--add-header', 'Connection: close'],
       // Tokens travel in headers, which may be long.
@@ -120,7 +120,7 @@ backend = dogpile.cache.memory
 `
 }
 
-/** Who asks a Keystone, and for which project. */
+/** The user who asks a Keystone, and the project. */
 export interface KeystoneUser {
   /** Name of their domain. */
   readonly account: string

@@ -1,5 +1,5 @@
 /**
- * An identity endpoint as an upstream sees one: a small Keystone in this process that can be told to
+ * An identity endpoint as an upstream sees one: a small Keystone in this process. A test can make it
  * misbehave on the wire.
  */
 import { createHash } from 'node:crypto'
@@ -34,7 +34,7 @@ interface StoredToken {
   readonly expiresAtMs: number
 }
 
-/** What an answer is before it is sent, for tests that change it. */
+/** An answer before it is sent, for tests that change it. */
 export interface PlannedAnswer {
   status: number
   headers: Record<string, string | string[]>
@@ -63,7 +63,7 @@ export class FakeUpstream {
   change: ((answer: PlannedAnswer, request: SeenRequest) => void) | undefined
   /** Takes the response over. Returns whether it did. */
   takeOver: ((response: ServerResponse, request: SeenRequest) => boolean) | undefined
-  /** What every answer waits for. */
+  /** The promise that every answer waits for. */
   gate: Promise<unknown> | undefined
   readonly #tokens = new Map<string, StoredToken>()
   readonly #sockets = new Set<Socket>()
@@ -113,7 +113,7 @@ export class FakeUpstream {
     return this.#stop()
   }
 
-  /** Makes a token, as somebody else who logged in has one. */
+  /** Makes a token, as another client that logged in has one. */
   issue(name: string, project?: string): string {
     const user = this.users.find((each) => each.name === name)
     if (user === undefined) throw new Error(`no user ${name}`)
@@ -249,7 +249,7 @@ function refusal(status: number): PlannedAnswer {
 /** Changes an answer before it is sent. */
 export type Change = (answer: PlannedAnswer) => void
 
-/** An answer with these parts instead of its own. */
+/** An answer with these parts instead of its original ones. */
 export const answering =
   (fields: Partial<PlannedAnswer>): Change =>
   (answer) => {

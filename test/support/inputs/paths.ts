@@ -102,8 +102,8 @@ export const HOSTILE_TARGETS: readonly (readonly [url: string, expected: string]
 ]
 
 /**
- * Routes under which the rows hold. What leaves `/iam/` or the servers of an account would be for `balance`:
- * the route for everything is there to be fallen into.
+ * Routes under which the rows hold. A path that leaves `/iam/` or the servers of an account would be for
+ * `balance`: the route for everything catches it.
  */
 export const ROUTES: readonly RouteSetting[] = [
   { path: '/', api: 'balance' },
@@ -146,7 +146,7 @@ export interface RoutedRow {
   readonly expected: RoutedOutcome
 }
 
-/** What a protocol found. It may leave out the target, which not every protocol shows. */
+/** The result of a protocol. It may leave out the target, which not every protocol shows. */
 export interface RoutedOutcome {
   readonly api?: string
   readonly target?: RouteTarget | undefined

@@ -1,4 +1,4 @@
-/** Rust's tool. What it compiles is kept outside the checkout. */
+/** Rust's tool. Its compiled programs are kept outside the checkout. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { CACHE, type CommandOptions, repository, run } from './command.ts'

@@ -1,4 +1,4 @@
-/** What builds and tests a client from a clean clone: its page says it, and tests run it. */
+/** The commands that build and test a client from a clean clone: its page says them, and tests run them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repository } from './command.ts'

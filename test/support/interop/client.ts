@@ -38,7 +38,7 @@ export interface Pace {
   readonly streams: number
   /** How many questions of a stream may wait for their answers. */
   readonly in_flight: number
-  /** A stream rests for so long after so many answers; 0: never. */
+  /** A stream rests for `rest_ms` after this many answers; 0: never. */
   readonly rest_every: number
   readonly rest_ms: number
 }

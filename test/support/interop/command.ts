@@ -10,7 +10,7 @@ import { HANGS_MS } from '../suite/resources.ts'
 /** The checkout. */
 export const repository = join(import.meta.dirname, '..', '..', '..')
 
-/** What is installed is kept outside the checkout, so that another checkout finds it, too. */
+/** Installed programs are kept outside the checkout, so that another checkout finds them, too. */
 export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'portcullis')
 
 /** The folder of the interoperability tests. */
@@ -30,7 +30,7 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
-/** What `execFile` throws. */
+/** The error that `execFile` throws. */
 interface Failure extends Error {
   readonly stdout?: string
   readonly stderr?: string

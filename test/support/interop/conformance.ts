@@ -6,7 +6,7 @@ import { HANGS_MS, newFolder } from '../suite/resources.ts'
 import { interopFolder, runBuf } from './command.ts'
 import type { TransportTools } from './transport-tools.ts'
 
-/** What is served: gRPC on sockets, or Connect and gRPC-Web over HTTP. */
+/** The protocols that are served: gRPC on sockets, or Connect and gRPC-Web over HTTP. */
 export type Conforming = 'sockets' | 'http'
 
 /**
@@ -39,7 +39,7 @@ const HTTP = {
 
 interface Configuration {
   readonly features: object
-  /** What is not there. */
+  /** Cases that are not served. */
   readonly excludeCases: readonly object[]
 }
 
@@ -57,7 +57,7 @@ const CONFIGURATIONS: Readonly<Record<Conforming, Configuration>> = {
 export interface ConformanceOutcome {
   /** The suite, the permutation and the case. */
   readonly name: string
-  /** What the runner complains of. */
+  /** The complaints of the runner. */
   readonly complaints: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 /**
  * Builds and runs container images with Debian's buildah and podman. No image is pulled: the bases are made
- * of packages of Debian and of the Node that runs the tests. Everything happens in a mount and a network
- * namespace of its own, with storage of its own, so nothing of it stays on the machine.
+ * of packages of Debian and of the Node that runs the tests. Everything happens in a separate mount and
+ * network namespace, with separate storage, so nothing of it stays on the machine.
  */
 import {
   chmodSync,
@@ -78,7 +78,7 @@ export async function rootFilesystem(
   return join(folder, 'root.tar')
 }
 
-/** The tools, in namespaces of their own. */
+/** The tools, in separate namespaces. */
 export class Containers {
   readonly #holder: RunningProcess
   readonly #env: Readonly<Record<string, string>>
@@ -231,7 +231,7 @@ export class Containers {
   }
 }
 
-/** What the base of the image has: that of gcr.io/distroless/cc, as far as anything here needs it. */
+/** The files in the base of the image: those of gcr.io/distroless/cc that anything here needs. */
 export const RUNTIME_PACKAGES = ['base-files', 'libstdc++6', 'netbase']
 
 /** A folder for sockets that the user of the image owns. */

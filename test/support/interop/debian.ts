@@ -1,4 +1,4 @@
-/** Programs of Debian's packages, unpacked into folders of their own. */
+/** Programs of Debian's packages, unpacked into separate folders. */
 import { globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { CommandFailed, installed, run } from './command.ts'
@@ -23,7 +23,7 @@ export function unpacked(name: string, packages: readonly string[]): Promise<str
   })
 }
 
-/** What libraries are found by that `unpacked` put there. */
+/** The variable by which libraries are found that `unpacked` put there. */
 export function librariesIn(root: string): Readonly<Record<string, string>> {
   return { LD_LIBRARY_PATH: globSync(join(root, 'usr/lib/*-linux-gnu*')).join(delimiter) }
 }

@@ -1,6 +1,6 @@
 /**
- * A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and a
- * mind of its own.
+ * A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and
+ * unexpected ways.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export async function installEnvoy(): Promise<string> {
 export interface Envoy {
   /** Where it listens. */
   readonly address: string
-  /** What it printed so far. */
+  /** Its output so far. */
   stdout(): string
   stop(): Promise<void>
 }

@@ -26,7 +26,7 @@ export const PHONE = {
 
 export interface OpenPage {
   readonly page: Page
-  /** What the browser complained about: errors of scripts, and what the policy refused. */
+  /** The browser's complaints: errors of scripts, and requests that the policy refused. */
   readonly complaints: readonly string[]
   /** URL of each request. */
   readonly requests: readonly string[]
@@ -41,7 +41,7 @@ export async function startChromium(): Promise<Browser> {
   return browser
 }
 
-/** Opens a page in a context of its own, so that nothing is remembered from another one. */
+/** Opens a page in a separate context, so that nothing is remembered from another one. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -88,7 +88,7 @@ export function fileOf(matrix: object): string {
   return pathToFileURL(path).href
 }
 
-/** What axe finds on the page as it is now: the rules of WCAG 2.2 A and AA, and best practices. */
+/** The findings of axe on the page as it is now: the rules of WCAG 2.2 A and AA, and best practices. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = (await page.evaluate(

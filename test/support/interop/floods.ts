@@ -1,6 +1,6 @@
 /**
- * Floods of known kinds, from a process of their own: `node floods.ts ADDRESS FLOOD`. FLOOD is a name, or
- * JSON of `genome.ts`. It attacks until its input ends, and then prints how its connections have ended.
+ * Floods of known kinds, from a separate process: `node floods.ts ADDRESS FLOOD`. FLOOD is a name, or JSON of
+ * `genome.ts`. It attacks until its input ends, and then prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
@@ -64,7 +64,7 @@ const padded = Buffer.concat([
   Buffer.of(0x84, 0xff, 0xff, 0xff, 0xff),
 ])
 
-/** What precedes a message of nearly 4 MiB. */
+/** The prefix of a message of nearly 4 MiB. */
 const LARGE_PREFIX = Buffer.of(0, 0, 0x3f, 0, 0)
 
 const manyFields = Buffer.concat(Array(128).fill(field('x-flood', 'x'.repeat(100))))
@@ -281,7 +281,7 @@ async function drained(socket: Socket, over: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-/** Resolves soon after it is over. */
+/** Resolves soon after it has ended. */
 async function overIn(over: () => boolean): Promise<void> {
   while (!over()) await new Promise((resolve) => setTimeout(resolve, 20))
 }

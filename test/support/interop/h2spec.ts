@@ -7,12 +7,12 @@ import { join } from 'node:path'
 /** How long h2spec waits for a reaction of the server, in seconds. A case that passes takes milliseconds. */
 const WAIT_SECONDS = 2
 
-/** What came of a test case. */
+/** The outcome of a test case. */
 export interface SpecOutcome {
   /** The part of the specification and the title: `http2/5.1.2 Sends …`. */
   readonly name: string
   readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** What h2spec expected, and what it saw. */
+  /** The answer that h2spec expected, and the one that it saw. */
   readonly saw: string
 }
 

@@ -9,7 +9,7 @@ const python = join(interopFolder, 'transport', 'python')
 /** A name, a value, and whether it must never be indexed. Characters are octets. */
 export type HpackField = readonly [name: string, value: string, how: '' | 'never']
 
-/** What a peer is asked: see its source. */
+/** A question to a peer: see its source. */
 export interface HpackQuestion {
   readonly encode?: readonly HpackField[]
   readonly huffman?: boolean

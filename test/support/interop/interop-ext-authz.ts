@@ -70,7 +70,7 @@ export function copyEnvoyExample(folder: string, addresses: Readonly<Record<stri
     for (const [shown, actual] of Object.entries(addresses))
       text = text
         .replaceAll(shown, actual)
-        // Envoy's files have the port apart.
+        // Envoy's files have the port in a separate field.
         .replaceAll(`port_value: ${shown.split(':')[1]} `, `port_value: ${actual.split(':')[1]} `)
     writeFileSync(join(folder, file), text)
   }

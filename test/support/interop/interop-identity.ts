@@ -64,7 +64,7 @@ export async function drive(
   return JSON.parse(stdout)
 }
 
-/** Who asks: a service user of the demo account. */
+/** The requester: a service user of the demo account. */
 export interface Login {
   readonly account: string
   readonly user: string

@@ -56,8 +56,8 @@ function toolsIn(folder: string): KubernetesTools {
 }
 
 /**
- * What `portcullis config validate` says of a configuration in a ConfigMap, with certificates where a Secret
- * would bring them.
+ * The output of `portcullis config validate` for a configuration in a ConfigMap, with certificates where a
+ * Secret would bring them.
  */
 export async function validated(text: string): Promise<string> {
   const folder = newFolder()

@@ -14,7 +14,7 @@ export const languages = [
  * Declares the tests for every language.
  *
  * @param define gets how to ask, and the sidecar; both only from inside a test
- * @param flags further flags of the sidecar, which may use a folder of its own
+ * @param flags further flags of the sidecar, which may use a separate folder
  */
 export function inEveryLanguage(
   define: (ask: Ask, sidecar: () => Sidecar) => void,

@@ -1,6 +1,6 @@
 /**
- * What must fit together in manifests beyond the types of Kubernetes: ports, paths, labels, names, and the
- * configuration.
+ * The parts of manifests that must fit together beyond the types of Kubernetes: ports, paths, labels, names,
+ * and the configuration.
  */
 import { basename, dirname } from 'node:path'
 
@@ -123,7 +123,7 @@ function configurationAt(
   return text
 }
 
-/** What does not fit together. */
+/** The parts that do not fit together. */
 export function problemsOf(objects: readonly KubernetesObject[]): string[] {
   const { pod, labels, container, config } = sidecarOf(objects)
   return [

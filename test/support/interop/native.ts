@@ -10,7 +10,7 @@ export const PROTO_FLAGS = ['--protos', join(repository, 'proto')]
 export async function installJava(): Promise<string[]> {
   const program = join(interopFolder, 'java')
   const [pom, source] = [join(program, 'pom.xml'), join(program, 'src', 'Client.java')]
-  // It prints its version on standard error, and a Java that prints none is none.
+  // It prints its version on standard error, and a Java that prints no version does not work.
   const version = await run('java', ['--version'])
   const folder = await installed('java', [version, ...[pom, source].map(text)], async (folder) => {
     const goal = ['dependency:copy-dependencies', `-DoutputDirectory=${join(folder, 'jars')}`]

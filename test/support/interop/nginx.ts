@@ -1,5 +1,5 @@
 /**
- * nginx: that of the machine, or that of Debian's package, unpacked into a folder of its own. It serves https
+ * nginx: that of the machine, or that of Debian's package, unpacked into a separate folder. It serves https
  * here.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ export interface Nginx {
   readonly url: string
   /** The folder that it serves under `/files/`. */
   readonly files: string
-  /** What it logged: method, path and status of each request. */
+  /** Its access log: method, path and status of each request. */
   readonly accessLog: string
 }
 

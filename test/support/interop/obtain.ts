@@ -1,11 +1,11 @@
 /**
- * Obtains other software for the tests that need it. What cannot be obtained is skipped, and a printed line
- * says why.
+ * Obtains other software for the tests that need it. A test is skipped if its software cannot be obtained,
+ * and a printed line says why.
  */
 import { tell } from '../../../scripts/tally.ts'
 import { CommandFailed } from './command.ts'
 
-/** What was obtained, or the reason why it is missing. */
+/** The software that was obtained, or the reason why it is missing. */
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string }

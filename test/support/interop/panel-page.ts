@@ -1,4 +1,4 @@
-/** The control panel in Chromium, as somebody who is logged in sees it. */
+/** The control panel in Chromium, as a user who is logged in sees it. */
 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +10,7 @@ import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
 /** Address of the page. */
 export const pageOf = ({ port }: PanelSidecar): string => `http://127.0.0.1:${port}/console/`
 
-/** Opens a page of the control panel in a browser of its own, with a session of the user. */
+/** Opens a page of the control panel in a separate browser, with a session of the user. */
 export async function openAs(
   browser: Browser,
   panel: PanelSidecar,
@@ -60,7 +60,7 @@ export async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`the Tab key does not lead to ${name}`)
 }
 
-/** Whatever the page keeps where somebody else might find it. */
+/** All that the page keeps where another user might find it. */
 export const keptBy = (page: Page): Promise<string> =>
   page.evaluate<string>(
     'JSON.stringify([location.href, history.state, document.cookie, { ...localStorage }, { ...sessionStorage }])',

@@ -1,5 +1,5 @@
 /**
- * Runs a container of a manifest without a container runtime, in a mount namespace of its own: with the
+ * Runs a container of a manifest without a container runtime, in a separate mount namespace: with the
  * paths, users, groups, modes and read-only file systems that a kubelet gives it. The program is that of the
  * checkout.
  */
@@ -32,7 +32,7 @@ mount -t tmpfs tmpfs /var/lib
 mount -t tmpfs tmpfs /run`
 
 /**
- * What is in the volumes of a pod: files of Secrets and ConfigMaps, and the folder of an emptyDir, by their
+ * The files in the volumes of a pod: those of Secrets and ConfigMaps, and the folder of an emptyDir, by their
  * names.
  */
 export interface VolumeContents {

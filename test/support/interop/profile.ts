@@ -25,7 +25,7 @@ type Options = NonNullable<Parameters<typeof openPage>[2]> & { readonly host?: s
 
 export interface PanelInChromium {
   readonly panel: PanelSidecar
-  /** What the sidecar takes for now is ahead of the clock by this. */
+  /** The sidecar's time is ahead of the clock by this. */
   readonly clock: { aheadMs: number }
   readonly now: () => number
   /** The address of a view. */
@@ -39,7 +39,7 @@ export interface PanelInChromium {
   openWith(cookie: string, hash: string, options?: Options): Promise<OpenPage>
   /** Another browser, in which the user logs in. */
   logIn(user: string): Promise<Browser>
-  /** What a product API learns about a request. */
+  /** The decision that a product API gets about a request. */
   decisionOn(header: string, value: string, api: string): Promise<string>
   keyWorks(key: string): Promise<boolean>
 }
@@ -87,7 +87,7 @@ export const dialog = (page: Page) => page.getByRole('dialog').last()
 export const textOf = (page: Page) => page.locator('.panel-page').textContent()
 export const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
-/** What has the focus, by its name. */
+/** The element with the focus, by its name. */
 export const focused = (page: Page) =>
   page.evaluate<string>(
     '(document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "").trim()',

@@ -77,7 +77,7 @@ export function withAddresses(text: string, { proxy, sidecar, application }: Add
   return (
     text
       .replaceAll(SHOWN.proxy, proxy)
-      // Caddy writes the address apart.
+      // Caddy has the address in a separate place.
       .replaceAll('http://:8080', `http://:${port}`)
       .replaceAll(SHOWN.sidecar, sidecar)
       .replaceAll(SHOWN.grpc, '127.0.0.1:0')

@@ -1,10 +1,10 @@
-/** Software from the Python package index, each in a virtual environment of its own. */
+/** Software from the Python package index, each in a separate virtual environment. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installed, repository, run } from './command.ts'
 
-/** Compiling takes longer than anybody waits. */
+/** Compiling takes too long. */
 const WHEELS_ONLY = ['--only-binary', ':all:']
 
 /**

@@ -8,7 +8,7 @@ export interface GoAway {
   readonly debug: string
 }
 
-/** What a connection has seen. */
+/** The frames that a connection has seen. */
 export interface Seen {
   /** Frames by their type. */
   readonly frames: Map<number, number>

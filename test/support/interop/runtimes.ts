@@ -56,7 +56,7 @@ export async function findOlderNode(): Promise<string | undefined> {
   return undefined
 }
 
-/** What is obtained from a registry; `undefined` where that fails, and a printed line says why. */
+/** The result of obtaining from a registry; `undefined` where that fails, and a printed line says why. */
 export async function unlessMissing<T>(what: string, obtain: () => Promise<T>): Promise<T | undefined> {
   try {
     return await obtain()

@@ -78,7 +78,7 @@ const LAST_PONG = frame(FRAME.ping, { flags: ACK, payload: Buffer.from('the last
 /** Wrong answers that are kept. */
 const WRONG_MAX = 10
 
-/** Runs until so many frames are sent. The sidecar is ended. @throws Error where it has ended before */
+/** Runs until this many frames are sent. The sidecar is ended. @throws Error where it has ended before */
 export async function soak({ frames, seed, onProgress }: SoakOptions): Promise<SoakResult> {
   const address = `unix:${join(newFolder(), 'socket')}`
   const sidecar = await serveAdministeredDemo({
@@ -134,7 +134,7 @@ export async function soak({ frames, seed, onProgress }: SoakOptions): Promise<S
   return result
 }
 
-/** Sends the frames over a connection of their own. @returns how it ended */
+/** Sends the frames over a separate connection. @returns how it ended */
 function attack(address: string, frames: readonly Buffer[]): Promise<string> {
   const { socket, closed } = openRaw(address, (frame) => {
     if (frame.equals(LAST_PONG)) socket.destroy()
@@ -149,7 +149,7 @@ function attack(address: string, frames: readonly Buffer[]): Promise<string> {
   })
 }
 
-/** Asks one question after the other over a connection of its own. */
+/** Asks one question after the other over a separate connection. */
 function startAsking(address: string, result: { answers: number; wrong: string[]; slowestMs: number }) {
   const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
   let over = false

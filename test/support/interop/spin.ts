@@ -7,7 +7,7 @@ import { repository, run } from './command.ts'
 /** Where the models are. */
 export const MODELS = join(repository, 'test', 'model')
 
-/** What a search has found. */
+/** The findings of a search. */
 export interface Found {
   /** How many assertions failed; the search ends with the first one. */
   readonly errors: number

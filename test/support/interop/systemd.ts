@@ -32,7 +32,7 @@ export interface Machine {
   readonly folder: string
   /** Runs a script of bash in `/mnt/test`, as root. @throws CommandFailed that says what it printed */
   run(script: string): Promise<string>
-  /** What the units have printed. */
+  /** The output of the units. */
   log(): string
 }
 

@@ -3,7 +3,7 @@ import type { Matrix } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 
 /**
- * The kinds and the advice of the source, and so many APIs, the first of which is called `name`. A third of
+ * The kinds and the advice of the source, and this many APIs, the first of which is called `name`. A third of
  * them accepts one kind, a third two, and a third all.
  */
 export function manyApis(count: number, name = 'first'): Matrix {

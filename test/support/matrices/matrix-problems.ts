@@ -13,7 +13,7 @@ export function problemsOf(
   const texts = problems.map(problemText)
   expect(name).toBe('MatrixError')
   const lines = problems.map((problem) => {
-    // What is about a place inside the document begins with its line and column.
+    // A problem at a place inside the document begins with its line and column.
     const { path, line, column } = problem
     return `  ${path === '' || line === undefined ? '' : `${line}:${column}: `}${problemText(problem)}`
   })

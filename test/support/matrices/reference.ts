@@ -26,7 +26,7 @@ export const PRECEDENCE = [
   'ALLOWED',
 ] as const
 
-/** What the reference says of a question, as far as DESIGN §5 fixes it. */
+/** The reference's answer to a question, as far as DESIGN §5 fixes it. */
 export interface ReferenceDecision {
   readonly allowed: boolean
   readonly reason: string

@@ -31,7 +31,7 @@ const SHORTEST: object = { ttl: 20, loop_wait: 1, retry_timeout: 3 }
 /** One of several servers: a machine with PostgreSQL and Patroni. */
 export class PatroniServer extends PostgresServer {
   #patroni: RunningProcess | undefined
-  /** What the other server goes through to this one. */
+  /** The proxy through which the other server reaches this one. */
   #link: PostgresProxy | undefined
   /** The same of the other one. */
   #source: PostgresProxy | undefined

@@ -38,15 +38,15 @@ export class PostgresProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Cuts the connections that listen for changes, and lets no other begin, until told otherwise. */
+  /** Cuts the connections that listen for changes, and lets no other begin, until the next call. */
   refuseListeners(refused: boolean): void {
     this.#listenersRefused = refused
     if (refused) for (const pair of this.#pairs) if (pair.listener) cut(pair)
   }
 
   /**
-   * Nothing comes through any more, without a notice; connections that are there stay open. What was sent
-   * meanwhile comes through when the silence ends, as TCP would send it again.
+   * Nothing comes through any more, without a notice; connections that are there stay open. Bytes from
+   * meanwhile come through when the silence ends, as TCP would send them again.
    */
   goSilent(silent: boolean): void {
     this.#silent = silent
@@ -54,7 +54,7 @@ export class PostgresProxy {
       for (const side of [near, far]) silent ? side.pause() : side.resume()
   }
 
-  /** From now on everything takes so long to come through, in milliseconds, in each direction. */
+  /** From now on everything takes this long to come through, in milliseconds, in each direction. */
   beLate(ms: number): void {
     this.#lateMs = ms
   }
@@ -90,7 +90,7 @@ export class PostgresProxy {
         if (!pair.lost && !to.destroyed) to.write(bytes)
       }
       from.on('data', (bytes) => {
-        // What was sent later does not overtake it.
+        // Later bytes do not overtake it.
         arrivesMs = Math.max(arrivesMs, Date.now() + this.#lateMs)
         const waitMs = arrivesMs - Date.now()
         if (waitMs <= 0) write(bytes)
@@ -99,7 +99,7 @@ export class PostgresProxy {
       if (this.#silent) from.pause()
       from.on('error', () => {})
       from.on('close', () => {
-        // Who connected is not told of the end of a connection that is lost.
+        // The client gets no notice when a connection that is lost ends.
         if (pair.lost && from !== near) return
         to.destroy()
         this.#pairs.delete(pair)

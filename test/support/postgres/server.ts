@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL server of one test file: in a folder of its own, as a user who is not root, durable as in
+ * A real PostgreSQL server of one test file: in a separate folder, as a user who is not root, durable as in
  * production.
  */
 import { execFileSync } from 'node:child_process'
@@ -24,7 +24,7 @@ import { freePort } from '../suite/resources.ts'
 
 /** TLS of a server. */
 export interface ServerTls {
-  /** What it shows to clients. */
+  /** The certificate that it shows to clients. */
   readonly certificate: Certificate
   /**
    * PEM file of the authority that must have signed a client's certificate for its user; default: clients

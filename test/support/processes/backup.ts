@@ -28,7 +28,7 @@ export async function refused(...args: string[]): Promise<string> {
 
 export const newBackup = () => join(newFolder(), 'directory.backup')
 
-/** What a check says to an IAM token or a static token. */
+/** The reason in a check's answer about an IAM token or a static token. */
 export async function reasonOf({ client }: RunningSidecar, value: string): Promise<string> {
   const [api, header] = value.startsWith('pcst_') ? ['reports', 'X-Token'] : ['balance', 'X-Auth-Token']
   return (await client.check({ api, credentials: [[header, value]] })).reason

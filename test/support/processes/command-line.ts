@@ -1,4 +1,4 @@
-/** The command line in this process: for what needs no process of its own. */
+/** The command line in this process: for commands that need no separate process. */
 import type { Command } from 'commander'
 import { vi } from 'vitest'
 import { runCommand } from '../../../sidecar/cli/main.ts'
@@ -14,10 +14,10 @@ const NO_TERMINAL: Terminal = {
   askSecret: () => Promise.reject(new Error('the user could not be asked')),
 }
 
-/** A terminal with somebody who gives these answers, one after the other. */
+/** A terminal whose user gives these answers, one after the other. */
 export class FakeTerminal implements Terminal {
   readonly interactive = true
-  /** What was asked so far. */
+  /** The questions so far. */
   readonly questions: string[] = []
   readonly #answers: string[]
 

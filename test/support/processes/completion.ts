@@ -26,7 +26,7 @@ export function completionFolder(): CompletionFolder {
   return { path, environment }
 }
 
-/** What is typed, and what every shell then offers. */
+/** The typed words, and the words that every shell then offers. */
 export const COMPLETIONS: readonly (readonly [typed: string, offered: readonly string[]])[] = [
   ['portcullis ch', ['check']],
   ['portcullis keys r', ['rotate', 'rotate-administrator-token']],

@@ -1,4 +1,4 @@
-/** A development sidecar as a newcomer starts it: a process of its own, and what it prints. */
+/** A development sidecar as a newcomer starts it: a separate process, and its output. */
 import { type RunningProcess, start } from './processes.ts'
 
 export interface Demo extends RunningProcess {

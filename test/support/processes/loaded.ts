@@ -1,4 +1,4 @@
-/** What a sidecar has loaded when it is ready, in a process of its own. */
+/** The modules that a sidecar has loaded when it is ready, in a separate process. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -29,7 +29,7 @@ export function testLoading(
   )
 }
 
-/** What is loaded for each configuration, and was for no earlier one. */
+/** The modules that are loaded for each configuration, and were for no earlier one. */
 async function loadedInTurn(configs: readonly object[], parts: RegExp): Promise<string[][]> {
   const files = configs.map((config) =>
     newFile(

@@ -30,12 +30,12 @@ export interface ProcessOptions {
    */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /**
-   * What comes in on standard input; a promise: when it is there; `open`: what `write` sends, until it is
-   * stopped.
+   * The bytes on standard input; a promise: when they are there; `open`: those that `write` sends, until it
+   * is stopped.
    */
   readonly input?: string | Promise<string> | 'open'
   /**
-   * Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and
+   * Where standard output goes instead of to the test: to a full disk, or to a reader that reads nothing and
    * leaves.
    */
   readonly stdout?: 'full' | 'unread'
@@ -53,7 +53,7 @@ export interface Ended {
 
 export interface RunningProcess {
   readonly pid: number
-  /** What it printed so far. */
+  /** Its output so far. */
   readonly stdout: () => string
   readonly stderr: () => string
   /**
@@ -86,7 +86,7 @@ export function startProcess(
   if (full !== undefined) closeSync(full)
   if (to === 'unread') child.stdout?.destroy()
   const output = collected(child)
-  // A process that ends before it has read its input is no fault of the test's.
+  // The test is not to blame for a process that ends before it has read its input.
   child.stdin?.on('error', () => {})
   if (input instanceof Promise) void input.then((text) => child.stdin?.end(text))
   else if (input !== 'open') child.stdin?.end(input)
@@ -201,7 +201,7 @@ export interface Ready {
   readonly demo?: Demo
 }
 
-/** Who is in the directory of a development sidecar. */
+/** The users in the directory of a development sidecar. */
 export interface Demo {
   readonly account: string
   readonly project: string

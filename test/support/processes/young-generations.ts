@@ -1,4 +1,4 @@
-/** What processes had as their young generation when they ended. */
+/** The young generations of processes when they ended. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

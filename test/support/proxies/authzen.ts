@@ -15,7 +15,7 @@ export const METADATA = '/.well-known/authzen-configuration'
 
 export const CALL = { name: 'call' }
 
-/** What a token is bound to, or who owns a resource. */
+/** The scope of a token, or the owner of a resource. */
 export interface Owner {
   readonly account: string
   readonly project?: string

@@ -70,7 +70,7 @@ export function checkRequest({
   }
 }
 
-/** What an Envoy does with the request. */
+/** An Envoy's treatment of the request. */
 export interface Verdict {
   readonly allowed: boolean
   /** Of the answer to the client; `undefined`: the request passes. */

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { whenTheFileEnds } from '../suite/resources.ts'
 
 export interface ForwardProxy {
-  /** What the environment of a program has, with every variable by which a proxy is named. */
+  /** The environment of a program, with every variable by which a proxy is named. */
   readonly environment: Readonly<Record<string, string>>
   /** The first line of each request so far: `CONNECT HOST:PORT HTTP/1.1`. */
   readonly seen: string[]

@@ -24,7 +24,7 @@ import { whenTheFileEnds } from '../suite/resources.ts'
  */
 export type Framework = (options: DoorOptions) => Promise<string>
 
-/** What `target` is given is the account of the path. */
+/** The argument of `target` is the account of the path. */
 export type DoorOptions = Omit<TokenOptions<never>, 'target' | 'clientAddress'> & {
   readonly target: (account: string) => ReturnType<NonNullable<TokenOptions<never>['target']>>
 }

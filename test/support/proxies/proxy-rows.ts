@@ -1,6 +1,6 @@
 /**
- * What clients behind an Envoy ask for: what passes, and what depends on the way through Envoy. The table of
- * `test/parity` has every reason.
+ * The requests of clients behind an Envoy: those that pass, and those that depend on the way through Envoy.
+ * The table of `test/parity` has every reason.
  */
 import { ACCOUNT, OTHER_ACCOUNT } from '../sidecar/sidecar.ts'
 import { iam, ofPanel, type People } from './behind-envoy.ts'
@@ -10,7 +10,7 @@ import type { HeaderList } from './ext-authz.ts'
 export interface Row {
   readonly what: string
   readonly headers?: HeaderList
-  /** What Envoy's route says; default: `balance`. */
+  /** The API that Envoy's route names; default: `balance`. */
   readonly context?: Readonly<Record<string, string>>
   /** Address that Envoy got the request from. */
   readonly from?: string

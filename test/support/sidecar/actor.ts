@@ -1,4 +1,4 @@
-/** Who makes the changes that tests make in process. */
+/** The actor of the changes that tests make in process. */
 import { trusted } from '../../../sidecar/authority/actor.ts'
 
 export const TESTER = trusted('a test')

@@ -12,7 +12,7 @@ import { OTHER_CELLS } from '../matrices/shadow-matrices.ts'
 export const SHIPPED: Engine = compile(supportMatrix)
 export const OTHER: Engine = compile(OTHER_CELLS)
 
-/** What the wall clock says, in milliseconds since the epoch. */
+/** The time of the wall clock, in milliseconds since the epoch. */
 export const clock = { nowMs: 1_800_000_000_000 }
 
 /** Rules whose engine can be replaced, as a file of them is. */

@@ -127,7 +127,7 @@ export interface Wish {
   readonly body?: string
 }
 
-/** Asks over HTTP, on a connection of its own. */
+/** Asks over HTTP, on a separate connection. */
 export async function ask(
   address: string,
   path: string,

@@ -1,4 +1,4 @@
-/** A server that is no sidecar: for what the client makes of answers that ours would not give. */
+/** A server that is not a sidecar: it shows how the client handles answers that ours would not give. */
 import {
   Server,
   ServerCredentials,

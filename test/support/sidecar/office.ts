@@ -62,7 +62,7 @@ export async function openOffice(account: string, now: () => number, rollout = {
     changeRates: new ChangeRates(unlimited),
   }
   const begin = openSessions(people, now)
-  /** What comes of an operation; a refusal as its reason and its message. */
+  /** The outcome of an operation; a refusal as its reason and its message. */
   const ask = <Name extends OperationName>(
     credentials: PresentedCredentials,
     operation: Name,

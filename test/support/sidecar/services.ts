@@ -1,4 +1,4 @@
-/** What use cases are given, in this process: a real directory and its authority, and no protocol. */
+/** The dependencies of use cases, in this process: a real directory and its authority, and no protocol. */
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { compile, type Engine } from '../../../engine/index.ts'
@@ -107,7 +107,7 @@ export function callerNamed(name: string, rights: Partial<CallerRights> = {}): C
 }
 
 export const CONNECTION = {}
-/** What a call presents that presents nothing; what is given changes that. */
+/** The credentials of a call that presents none; `change` replaces some. */
 export function presenting(change: Partial<PresentedCredentials> = {}): PresentedCredentials {
   return {
     ...{ authorization: [], iamToken: [], certificateNames: [], clientAddress: '192.0.2.7' },
@@ -119,7 +119,7 @@ export const byToken = (name: string) => presenting({ authorization: [`Bearer ${
 export const byCertificate = (name: string) => presenting({ certificateNames: [`dns:${name}.example`] })
 export const byIamToken = (...iamToken: string[]) => presenting({ iamToken })
 
-/** What comes of it; a refusal as its reason and its message. */
+/** The outcome of the work; a refusal as its reason and its message. */
 export async function outcomeOf<T>(work: () => MaybePromise<T>): Promise<T | string> {
   try {
     return await work()

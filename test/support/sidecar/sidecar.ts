@@ -1,5 +1,5 @@
 /**
- * A real sidecar in this process, on a data folder of its own, with people of every sort in its directory.
+ * A real sidecar in this process, on a separate data folder, with people of every sort in its directory.
  */
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -22,7 +22,7 @@ export const OTHER_ACCOUNT = '654321'
 type ServiceUser = NonNullable<DirectoryFile['accounts'][number]['service_users']>[number]
 
 /**
- * Who is in the directory. The names say what a person may do: `account` holds a permission with scope
+ * The users in the directory. The names say what a person may do: `account` holds a permission with scope
  * Account, `alpha` one with scope Projects that selects the project alpha (§5.1), and so on.
  */
 export const SERVICE_USERS: readonly ServiceUser[] = [

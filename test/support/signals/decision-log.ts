@@ -13,7 +13,7 @@ import { ROOT } from '../checkout/sources.ts'
 
 export const SCHEMA_FILE = `${ROOT}sidecar/signals/decision-log/line.schema.json`
 
-/** What the tests look at beside what a replay reads. */
+/** The fields that the tests look at beside those that a replay reads. */
 export interface LoggedLine extends Line {
   readonly time: string
   readonly protocol: string

@@ -1,4 +1,4 @@
-/** What meters have counted, and what the documentation says that they count. */
+/** The counts of meters, and their descriptions in the documentation. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Meters } from '../../../sidecar/usecases/decision-meters.ts'

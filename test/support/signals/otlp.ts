@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly received: ReceivedByEndpoint[]
   /** Of the answers from now on. */
   status: number | 'silent'
-  /** What else an answer has, by the body of its request. */
+  /** Other fields of an answer, by the body of its request. */
   answer: (body: string) => EndpointAnswer
 }
 

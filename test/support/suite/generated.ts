@@ -1,4 +1,4 @@
-/** What is generated is current before the tests of a run, so that they ask the sources as they are. */
+/** Generated files are current before the tests of a run, so that they ask the sources as they are. */
 import type { TestProject } from 'vitest/node'
 import { generate } from '../../../scripts/generate.ts'
 

@@ -1,4 +1,4 @@
-/** A folder on a read-only file system, for one process: a mount in a namespace of its own (Linux). */
+/** A folder on a read-only file system, for one process: a mount in a separate namespace (Linux). */
 import { spawnSync } from 'node:child_process'
 
 /** Whether this machine lets the user of this process make such a mount. */

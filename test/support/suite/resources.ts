@@ -1,4 +1,4 @@
-/** What a test file opens: folders, files, servers, connections. All of it is closed when the file ends. */
+/** The resources of a test file: folders, files, servers, connections. All are closed when the file ends. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -14,7 +14,7 @@ export function whenTheFileEnds(close: Close): void {
   closers.push(close)
 }
 
-/** Closes what is open, last first. What fails to close keeps nothing else open. */
+/** Closes what is open, last first. A resource that fails to close keeps nothing else open. */
 export async function closeAll(): Promise<void> {
   const errors: unknown[] = []
   for (const close of closers.splice(0).reverse())
@@ -93,7 +93,7 @@ export function passing(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Keeps the thread busy for so long at least, as a costly step does. */
+/** Keeps the thread busy for at least this long, as a costly step does. */
 export function working(ms: number): void {
   for (const endMs = performance.now() + ms; performance.now() < endMs; );
 }

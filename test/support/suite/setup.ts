@@ -1,6 +1,6 @@
 /**
- * Runs before every test file, in its process, in which other files run before and after it. What the file
- * opens is closed when it ends; the folder and the environment that it works in are then as they were.
+ * Runs before every test file, in its process, in which other files run before and after it. The resources of
+ * the file are closed when it ends; the folder and the environment that it works in are then as they were.
  */
 import { syncBuiltinESMExports } from 'node:module'
 import threads, { Worker, type WorkerOptions } from 'node:worker_threads'

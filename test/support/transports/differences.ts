@@ -6,7 +6,7 @@ import type { Outcome } from './outcomes.ts'
 /** As `grpc-status` has it. */
 const [OK, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL] = ['0', '4', '12', '13']
 
-/** What came of a call, without what each transport may say in its own way. */
+/** The outcome of a call, without the parts that each transport may say differently. */
 interface Compared {
   readonly http: number | undefined
   /** The fields of the headers and the trailers, but for those below. */
@@ -96,7 +96,7 @@ export function differenceOf(
   sockets: Outcome,
   grpcJs: Outcome,
 ): Difference | readonly Compared[] | undefined {
-  // What is on its way when a call is cancelled is a matter of luck.
+  // Chance decides which bytes are on their way when a call is cancelled.
   if (call.end === 'reset') return undefined
   const [ours, theirs] = alike(compared(call, sockets), compared(call, grpcJs))
   // Whether so short a deadline passes before the answer is luck, too.
@@ -115,7 +115,7 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
   const [messages, timeless] = [outcome.messages.slice(0, messagesMax), path.endsWith('/WatchChanges')]
   // Where no message comes before it, the status may come in the header fields.
   const fields = { ...outcome.headers, ...(!left && outcome.trailers) }
-  // What is no call is refused with words that each server chooses.
+  // Each server chooses the words in which it refuses a request that is not a call.
   if (outcome.http !== 200) return { ...NOTHING, http: outcome.http, reset: outcome.reset }
   const { 'grpc-status': status, 'grpc-message': message, 'grpc-status-details-bin': bytes } = fields
   const details = bytes?.toString().replace(/=+$/, '')
@@ -123,16 +123,16 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
     messages: timeless ? messages.map((message) => message.slice(...TIMELESS)) : messages,
     ...{ http: outcome.http, details, status: status?.toString() },
     metadata: Object.fromEntries(Object.entries(fields).filter(([name]) => !OWN_FIELDS.has(name))),
-    // What the service says is the same. What a transport says is in its own words, and grpc-js says OK to
-    // what is answered.
+    // The text of the service is the same. Each transport has different words for its texts, and grpc-js says
+    // OK to a call with an answer.
     message: details && message && decodeURIComponent(message.toString()),
     reset: left ? 0 : outcome.reset,
   }
 }
 
 /**
- * What of a message of `WatchChanges`, in hexadecimal digits, is not how long ago something was: that is at
- * its end, and its prefix has the length of all.
+ * The part of a message of `WatchChanges`, in hexadecimal digits, that does not say how long ago something
+ * was: that is at its end, and its prefix has the length of all.
  */
 const TIMELESS = [10, 20_000] as const
 

@@ -12,7 +12,7 @@ import { Dice, randomFrom } from '../inputs/random.ts'
 import { messagesOf, type TextsOf, UNKNOWN_FIELDS } from './messages.ts'
 import type { SentCall } from './outcomes.ts'
 
-/** What the servers allow. */
+/** The limit of the servers. */
 export const MESSAGE_BYTES_MAX = 65_536
 
 /** A method that is asked. */
@@ -27,7 +27,7 @@ export interface Asked {
 export interface GeneratedCall extends SentCall {
   /** Of the method. */
   readonly path: string
-  /** What is odd with it. */
+  /** The oddity of the call. */
   readonly twist: string
 }
 
@@ -66,7 +66,7 @@ const zipped = (message: Uint8Array) => messageFrame(gzipSync(message), 1)
 /** Nothing is odd with a call. */
 export const USUAL: Twist = { what: 'as usual', change: () => ({}) }
 
-/** What can be wrong or rare with a call. */
+/** The faults and rarities that a call may have. */
 const TWISTS: readonly Twist[] = [
   USUAL,
   ...['application/grpc+proto', 'application/grpc;a=b', 'APPLICATION/GRPC'].map((type) => ({

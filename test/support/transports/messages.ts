@@ -3,7 +3,7 @@ import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bu
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import * as fc from 'fast-check'
 
-/** What stands in a field of text. */
+/** The values of a text field. */
 export type TextsOf = (field: DescField) => fc.Arbitrary<string>
 
 /** Fields with their values, as bytes. */

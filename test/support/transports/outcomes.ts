@@ -1,5 +1,5 @@
 /**
- * What a client sees of calls: Node's own HTTP/2, which shares no code with the server of either transport of
+ * A client's view of calls: Node's own HTTP/2, which shares no code with the server of either transport of
  * ours and says all that a library would hide.
  */
 import {
@@ -12,23 +12,23 @@ import {
 } from 'node:http2'
 import { HANGS_MS } from '../suite/resources.ts'
 
-/** What a client sends, and what it does with the answer. */
+/** A client's call, and its treatment of the answer. */
 export interface SentCall {
   readonly what: string
   readonly headers: OutgoingHttpHeaders
   /** The body, in the parts in which it is written. */
   readonly parts: readonly Buffer[]
-  /** What happens after the last part: the end of the stream, nothing (the server ends it), or a reset. */
+  /** The event after the last part: the end of the stream, nothing (the server ends it), or a reset. */
   readonly end: 'end' | 'open' | 'reset'
-  /** Reads the answer only after so many milliseconds. */
+  /** Reads the answer only after this time. */
   readonly readsAfterMs: number
-  /** After so many messages the client cancels. */
+  /** After this many messages the client cancels. */
   readonly messagesMax: number
 }
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What came of a call. */
+/** The outcome of a call. */
 export interface Outcome {
   readonly http: number | undefined
   readonly headers: Fields
@@ -40,7 +40,7 @@ export interface Outcome {
 }
 
 /**
- * Makes the calls at the same time, over a connection of their own.
+ * Makes the calls at the same time, over a separate connection.
  *
  * @param windowBytes how much of each answer the client lets come at once
  */
@@ -97,7 +97,7 @@ async function write(stream: ClientHttp2Stream, { parts, end }: SentCall): Promi
   for (const part of parts) {
     if (stream.closed || stream.destroyed) return
     if (part.length > 0) stream.write(part)
-    // The next part is a frame of its own.
+    // The next part is a separate frame.
     if (parts.length > 1) await new Promise((resolve) => setImmediate(resolve))
   }
   if (end === 'end') stream.end()

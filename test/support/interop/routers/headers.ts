@@ -55,7 +55,7 @@ export function bytesWith({ lines, trailers }: RawHeaders, target: string): Buff
 /**
  * The headers of a request as RFC 9112 reads them (§5): a folded line goes on behind a space.
  *
- * @returns `undefined` where a line is no header, which servers refuse
+ * @returns `undefined` where a line is not a header, which servers refuse
  */
 export function headersIn({ lines }: RawHeaders): [name: string, value: string][] | undefined {
   const read: [string, string][] = []

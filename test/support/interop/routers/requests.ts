@@ -10,8 +10,8 @@ export interface RawRequest {
 }
 
 /**
- * Each route is an API of its own. Where a server registers the routes as a person does, its handlers are
- * those that the guard decides about. Routes of a host are only for servers that tell hosts apart.
+ * Each route is a separate API. Where a server registers the routes as a person does, its handlers are those
+ * that the guard decides about. Routes of a host are only for servers that distinguish hosts.
  */
 export const TABLE: readonly RouteSetting[] = [
   { path: '/', api: 'root' },
@@ -31,7 +31,7 @@ export const TABLE: readonly RouteSetting[] = [
   { path: '/both/', api: 'both-below' },
 ]
 
-/** Beside the others, for servers that tell hosts apart. */
+/** Beside the others, for servers that distinguish hosts. */
 export const HOSTS: readonly RouteSetting[] = [
   { path: '/hosted/', api: 'any-host' },
   { host: 'public.example.com', path: '/hosted/', api: 'one-host' },
