@@ -1,6 +1,6 @@
 /**
- * Rights over the wire: a call or two by each sort of requester. Which right each operation needs is in
- * `operations.test.ts`, and who has it in `test/usecases/authorize.test.ts`.
+ * Rights over the wire: a call or two by each sort of requester. `operations.test.ts` has the right that each
+ * operation needs, and `test/usecases/authorize.test.ts` the requesters who have it.
  */
 import { expect, test } from 'vitest'
 import type { Client, DirectoryClient } from '../../clients/typescript/index.ts'

@@ -84,7 +84,7 @@ describe('a change takes effect without a restart', () => {
     running.signal('SIGHUP')
     await eventually(async () => {
       const outcomes: string[] = []
-      // Each on a connection of its own, which the workers get in turn.
+      // Each on a separate connection, which the workers get in turn.
       for (let times = 0; times < 4; times++) outcomes.push((await command(args)).stderr)
       return outcomes.every((stderr) => stderr.includes('CALLER_RIGHT_MISSING'))
     })

@@ -1,6 +1,6 @@
 /**
- * Who changes much waits for themselves: rates by principal, lanes by who they are, and no limit on taking
- * rights away.
+ * A requester with many changes delays only themselves: rates by principal, lanes by the sort of requester,
+ * and no limit on taking rights away.
  */
 import { expect, test } from 'vitest'
 import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'

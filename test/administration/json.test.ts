@@ -18,7 +18,7 @@ import { newFile } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 
-/** What a command prints. */
+/** The output of a command. */
 async function printed(line: string): Promise<string> {
   const { code, stdout, stderr } = await command([...line.split(' '), '--data', running.folder])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -152,7 +152,7 @@ test.each<[claim: string, json: object, message: string, offences: string[]]>([
   expect(offencesIn(json, messageOf(message))).toEqual(offences)
 })
 
-describe('what a program reads', () => {
+describe('the JSON for programs', () => {
   const ID = expect.stringMatching(/^[0-9a-f]{32}$/)
   const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   const SERVICE_USER = {
@@ -251,7 +251,7 @@ test('a person reads the same fields in a table', async () => {
   expect(await printed(asked('service-user delete 3 job'))).toBe('done\n')
 })
 
-describe('what the commands on the data folder print has the same keys', () => {
+describe('the output of commands on the data folder has the same keys', () => {
   const people = newFile(JSON.stringify(PEOPLE), 'people.json')
 
   test.each([

@@ -81,6 +81,6 @@ test('a password that is replaced meanwhile stays replaced', async () => {
   await running.client.issue({ password: login, scope: { account: ACCOUNT } })
 })
 
-test('a new one is no option of a command, and nothing that a shell or a URL would change', () => {
+test('a new one is not an option of a command, and has no character that a shell or a URL would change', () => {
   for (let times = 0; times < 2_000; times++) expect(newPassword()).toMatch(/^[A-Za-z0-9_][A-Za-z0-9_-]{23}$/)
 })

@@ -1,4 +1,4 @@
-/** Address ranges (§1) as they are read: what they mean, and what is none. */
+/** Address ranges (§1) as they are read: their meaning, and texts that are not ranges. */
 import { expect, test } from 'vitest'
 import { isAllowed, readRange } from '../../sidecar/authority/addresses.ts'
 import type { IpAddress } from '../../sidecar/base/ip-address.ts'
@@ -26,7 +26,7 @@ test.each([
   ['::ffff:10.0.0.0/95', MAPPED_RANGE],
   ['::ffff:10.0.0.0/8', MAPPED_RANGE],
   ['::ffff:0:0/0', MAPPED_RANGE],
-])('`%s` is no range', (text, expected) => {
+])('`%s` is not a range', (text, expected) => {
   expect(readRange(text)).toEqual({ ok: false, expected })
 })
 

@@ -1,6 +1,6 @@
 /**
- * Who may call what, written down by hand from the comments of `directory.proto`, apart from the table of
- * operations that the sidecar goes by.
+ * The callers who may make each call, written down by hand from the comments of `directory.proto`,
+ * independent of the table of operations that the sidecar goes by.
  */
 import type { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 
@@ -31,7 +31,7 @@ export interface Right {
   readonly forOperators?: (sets: boolean | undefined, is: boolean) => boolean
   /** Whether an owner may call from outside the addresses that the account is restricted to. */
   readonly ownersFromAnywhere?: true
-  /** Whether a session must have been confirmed lately: always, or where it has somebody administer. */
+  /** Whether a session must have been confirmed lately: always, or where it makes an administrator. */
   readonly proof?: 'always' | 'for administrators'
   /** Whether it takes rights away and no more: always, or where it disables and changes nothing else. */
   readonly revokes?: 'always' | 'where it disables'

@@ -134,7 +134,7 @@ describe('failed logins', () => {
     expect(await admitted()).toBe(false)
   })
 
-  test('names that join to the same text are kept apart', async () => {
+  test('names that join to the same text stay distinct', async () => {
     await end(FAILURES, 'failed', { account: '1","2', userName: 'user', source: 'a' })
     expect(await admitted({ account: '1', userName: '2","user', source: 'a' })).toBe(true)
   })
@@ -166,7 +166,7 @@ describe('failed logins', () => {
       await settled()
     }
 
-    /** What follows from what was done has happened. */
+    /** Waits until the consequences have happened. */
     const settled = () => new Promise((resolve) => setImmediate(resolve))
     const inFlight = () => places.map(({ index }) => index)
 
@@ -259,7 +259,7 @@ describe('over the wire', async () => {
         () => 'issued',
         (error) => error.reason,
       )
-  /** What came of so many logins at once. */
+  /** The results of this many logins at once. */
   const burst = (count: number, userName: string, password: string) =>
     Promise.all(Array.from({ length: count }, () => login(userName, password)))
 

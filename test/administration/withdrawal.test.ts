@@ -235,7 +235,7 @@ describe('a key file that cannot be read', () => {
       for (const socket of sockets) socket.destroy()
     })
     const port = Number(ready.http.slice(ready.http.lastIndexOf(':') + 1))
-    // Each waits without a word, until it gives way to another one.
+    // Each waits without a word, until it is evicted for another one.
     for (let index = 0; index < 100; index++)
       sockets.push(connectSocket(port, '127.0.0.1').on('error', () => {}))
     await eventually(() => sockets.filter(({ closed }) => closed).length > 20)
