@@ -16,7 +16,7 @@ import { eventually, newFolder } from '../support/suite/resources.ts'
 const ALPHA = { scope: 'projects' as const, projects: ['alpha'] }
 const hashOf = (name: string) => Buffer.alloc(32, name)
 
-/** What ends a token, by what it is about. */
+/** The changes that end a token, by the record that they are about. */
 const ENDINGS: Readonly<
   Record<string, (change: DirectoryChange, account: AccountRecord, user: UserRecord) => Promise<unknown>>
 > = {

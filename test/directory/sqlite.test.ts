@@ -75,7 +75,7 @@ test('while the disk writes a change, checks are answered, and neither the chang
     .change('test', (change) => change.createAccount('slow'))
     .then(() => done.push('acknowledged'))
   await eventually(() => waiting.length === 1)
-  // Who reads it before it is on the disk gets no token of it.
+  // A client that reads it before it is on the disk gets no token of it.
   expect(await store.records.account('slow')).toMatchObject({ account: 'slow' })
   const issuing = Promise.resolve(store.durable()).then(() => done.push('issued'))
   await passing(20)

@@ -20,7 +20,7 @@ function versionIn(folder: string): number {
   return version
 }
 
-/** What a sidecar on that folder says to the tokens, an hour after they were issued. */
+/** The answers of a sidecar on that folder about the tokens, an hour after they were issued. */
 async function decided(folder: string, { issued_at: issuedAt, tokens }: Kept) {
   const { client, sidecar } = await runSidecar({ folder, now: () => Date.parse(issuedAt) + 3_600_000 })
   const said: Record<string, string> = {}

@@ -56,7 +56,7 @@ export function applicationCredentialsContract(subject: () => Subject): void {
     expect(await isActive(id)).toBe(true)
   })
 
-  test('a user has a name once, and so many in all', async () => {
+  test('a user has a name once, and a bounded number in all', async () => {
     const { user, credential } = await made()
     await expect(add(user, credential)).rejects.toThrow(AlreadyExists)
     for (let count = 1; count < APPLICATION_CREDENTIALS_MAX; count++)
@@ -116,7 +116,7 @@ export function applicationCredentialsContract(subject: () => Subject): void {
     expect(await isActive(id)).toBe(false)
   })
 
-  test('one that ended with a password gives way, with its name', async () => {
+  test('one that ended with a password makes room, with its name', async () => {
     const { account, user, credential, id } = await made()
     await changing(subject(), (change) => change.setPassword(user, 'another hash'))
     expect(await records().list(user.id, { after: '', size: 10 })).toEqual([])

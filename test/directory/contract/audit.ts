@@ -206,14 +206,14 @@ export function auditContract(subject: () => Subject): void {
       await change.deleteUser(person)
       await change.revoke(key, account.account)
       await change.revoke('of the deleted one', account.account, person.id)
-      await change.revoke('of somebody', account.account, 'an unknown id')
+      await change.revoke('of a stranger', account.account, 'an unknown id')
     })
     const { records } = await store.records.auditPage({
       ...{ account: account.account, newestFirst: true, size: 3 },
     })
     const holder = { user: 'person', user_id: person.id }
     expect(records).toMatchObject([
-      { subject: 'of somebody', subjectId: 'of somebody', details: { user_id: 'an unknown id' } },
+      { subject: 'of a stranger', subjectId: 'of a stranger', details: { user_id: 'an unknown id' } },
       { subject: 'of the deleted one', subjectId: 'of the deleted one', details: holder },
       { subject: 'key', subjectId: key, details: holder },
     ])
@@ -296,7 +296,7 @@ export function auditContract(subject: () => Subject): void {
   })
 
   test.each([
-    ['changed', "UPDATE audit SET actor = 'somebody else'"],
+    ['changed', "UPDATE audit SET actor = 'another actor'"],
     ['deleted', 'DELETE FROM audit'],
   ])('no record can be %s', async (_done, sql) => {
     const { database, newAccount } = subject()
@@ -357,7 +357,7 @@ export function auditContract(subject: () => Subject): void {
       expect(await left()).toEqual(['a', 'b', 'c', 'd', 'e'])
     })
 
-    test('what comes after a younger record stays, although a clock that was set back made it older', async () => {
+    test('a record after a younger one stays, although a clock that was set back made it older', async () => {
       const { store, clock, left } = await archiving()
       const old = clock.nowMs
       clock.nowMs = 0

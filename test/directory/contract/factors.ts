@@ -137,7 +137,7 @@ export function factorsContract(subject: () => Subject): void {
     expect(await kept()).toBe(0)
   })
 
-  test('what a change uses up is used up only if the change is made', async () => {
+  test('a change uses up a secret only if the change is made', async () => {
     const { user } = await newPanelUser(subject())
     const [code, passkey] = [newCode(), newPasskey(1)]
     const challenge = { hash: randomBytes(32), endsAtMs: subject().clock.nowMs + 60_000 }

@@ -75,7 +75,7 @@ export function knownAddressesContract(subject: () => Subject): void {
     })
   })
 
-  test('nothing of who is no user of the account, of what has ended, and of what was long ago', async () => {
+  test('addresses of other users, ended sessions and long ago are not listed', async () => {
     const { store, clock, newAccount } = subject()
     const { account, user } = await newPanelUser(subject())
     const { user: stranger } = await newPanelUser(subject())

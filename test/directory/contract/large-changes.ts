@@ -5,7 +5,7 @@ import { eventually } from '../../support/suite/resources.ts'
 import { changing } from './people.ts'
 import type { Subject } from './subject.ts'
 
-/** Of one statement, and of one thing that clients are told. */
+/** Of one statement, and of one thing that clients hear of. */
 const ENOUGH_TO_OVERFLOW = 3_000
 /** More than a process reads. */
 const TOO_MANY = 10_000

@@ -5,7 +5,7 @@ import { changing, newPanelUser } from './people.ts'
 import type { Subject } from './subject.ts'
 
 export function lastUsedDaysContract(subject: () => Subject): void {
-  /** A user with so many static tokens. */
+  /** A user with this many static tokens. */
   async function withTokens(count: number) {
     const { store } = subject()
     const { account, user } = await newPanelUser(subject())

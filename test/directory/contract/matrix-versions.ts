@@ -1,4 +1,4 @@
-/** Which matrix is in force in every process of the directory, and the last ones. */
+/** The matrix in force in every process of the directory, and the last ones. */
 import { expect, onTestFinished, test } from 'vitest'
 import { changeDirectory } from '../../../sidecar/authority/administration/change-directory.ts'
 import type { CallError } from '../../../sidecar/base/call-error.ts'
@@ -20,7 +20,7 @@ function matrix(name: string): KeptMatrix {
   return { digest: `sha256:${name}`, content: Buffer.from([0, 255, ...Buffer.from(name)]) }
 }
 
-/** What is refused here, as its reason; or what was put in force. */
+/** The reason of a refusal, or `done`. */
 async function outcome(work: () => Promise<void>): Promise<string> {
   try {
     await work()
@@ -31,7 +31,7 @@ async function outcome(work: () => Promise<void>): Promise<string> {
 }
 
 export function matrixVersionsContract(subject: () => Subject): void {
-  /** A directory of its own: there is one matrix in force in each. */
+  /** A separate directory: there is one matrix in force in each. */
   async function scene() {
     const { store } = await (await subject().newPlace()).open(Date.now)
     onTestFinished(() => store.close())
@@ -116,7 +116,7 @@ export function matrixVersionsContract(subject: () => Subject): void {
     expect(outcomes.sort()).toEqual([...Array(3).fill('MATRIX_REPLACED'), 'done'])
   })
 
-  test('a change of the matrix is told to those who follow, and gives no token another status', async () => {
+  test('followers are notified of a change of the matrix, which gives no token another status', async () => {
     const { store, promote } = await scene()
     const { changes } = store.verification
     const before = changes.state.touched

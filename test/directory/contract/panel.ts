@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 
 const CALLER = { caller: 'clerk', digest: '0a'.repeat(32) }
 
-/** What becomes of a user or an account, and whether a session and a link are there afterwards. */
+/** The changes of a user or an account, and whether a session and a link are there afterwards. */
 const LOSSES: readonly [
   claim: string,
   lose: (subject: Subject, scene: { user: UserRecord; account: Account }) => Promise<unknown>,
@@ -60,7 +60,7 @@ const LOSSES: readonly [
   ],
 ]
 
-/** How somebody ceases to administer an account. */
+/** The ways in which a user ceases to administer an account. */
 const DEMOTIONS: readonly [
   claim: string,
   lose: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
@@ -124,7 +124,7 @@ export function panelContract(subject: () => Subject): void {
   })
 
   test.each(DEMOTIONS)(
-    'the open invitations of an account end when somebody who administered it %s',
+    'the open invitations of an account end when an administrator of it %s',
     async (_claim, lose) => {
       for (const administers of [true, false]) {
         const { account, user } = await newPanelUser(subject())

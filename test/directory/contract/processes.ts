@@ -27,7 +27,7 @@ export function processesContract(subject: () => Subject): void {
     await expectWhole((await place.open(Date.now)).store, names)
   })
 
-  test('what a change reads is still true when it writes, whatever other processes do', async () => {
+  test('a change reads a state that is still true when it writes, whatever other processes do', async () => {
     const { place, store, newAccount } = subject()
     const { account } = await newAccount()
     const writers = Array.from({ length: 3 }, () =>

@@ -23,7 +23,7 @@ interface Scene {
 type Way = readonly [
   claim: string,
   rise: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
-  /** What the user has before. */
+  /** The rights that the user has before. */
   from?: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,
 ]
 
@@ -85,7 +85,7 @@ const WAYS_OF_MACHINES: readonly Way[] = [
   ],
 ]
 
-/** What changes a user and gives them no right to administer. */
+/** Changes of a user that give them no right to administer. */
 const NO_RISE: readonly Way[] = [
   ['gets another role', (change, user) => change.setRoles(user, ['billing'])],
   ['is enabled, as before', (change, user) => change.setUserEnabled(user, true)],
@@ -235,7 +235,7 @@ export function promotionsContract(subject: () => Subject): void {
     expect(await Promise.all(made.map((isThere) => isThere()))).toEqual([true, true])
   })
 
-  test('what a user is given after the rise counts', async () => {
+  test('credentials that a user is given after the rise count', async () => {
     const machine = await scene(newServiceUser)
     const person = await scene(newPanelUser)
     await changing(subject(), async (change) => {

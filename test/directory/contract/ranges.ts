@@ -31,7 +31,7 @@ export function rangesContract(subject: () => Subject): void {
       const row = { [column]: value }
       expect(() => encoded(row)).toThrow(`expected \`${column}\` from`)
       expect(() => decoded({ [column]: column.endsWith('_us') ? String(value) : Number(value) })).toThrow()
-      // In an expression of its own, so that the two databases give it the same type.
+      // In a separate expression, so that the two databases give it the same type.
       const read = async () => subject().database.all(`SELECT CAST(${value} AS BIGINT) AS ${column}`)
       await expect(read()).rejects.toMatchObject({ reason: 'DIRECTORY_UNAVAILABLE' })
     }

@@ -122,7 +122,7 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
   return { ask, session, reached: reached.promise, open: gate.resolve }
 }
 
-/** What becomes of the requester while their call waits, and how it is refused then. */
+/** The changes of the requester while their call waits, and how it is refused then. */
 const LOSSES: readonly [
   claim: string,
   lose: (subject: Subject, scene: Scene) => Promise<unknown>,
@@ -275,7 +275,7 @@ export function requestersContract(subject: () => Subject): void {
     expect(await trail(scene)).not.toEqual([])
   })
 
-  test('a requester who is no owner any more cannot do what is for owners', async () => {
+  test('a requester who is no longer an owner cannot do what is for owners', async () => {
     const scene = await newScene(subject())
     await changing(subject(), (change) => change.setOwner(scene.requester.user, true))
     const { account: name } = scene.account

@@ -1,5 +1,5 @@
 /**
- * What was revoked stays revoked. Random changes of accounts, projects, users, permissions, the clock and the
+ * A revoked token stays revoked. Random changes of accounts, projects, users, permissions, the clock and the
  * matrix, with a model beside them: a token is active only while everything that it needs has lasted without
  * a break since it was issued.
  */
@@ -28,7 +28,7 @@ import { newServiceUser, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
 type Project = 'alpha' | 'beta'
-/** What a token is for: a project, the account (`undefined`), or nothing. */
+/** The scope of a token: a project, the account (`undefined`), or nothing. */
 type Bound = Project | undefined | 'unscoped'
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
@@ -92,10 +92,10 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   ),
 )
 
-/** What has lasted without a break since a token was issued. */
+/** The grounds of a token that have lasted without a break since it was issued. */
 interface Lasting {
   readonly project: Bound
-  /** What it was derived from, the nearest first. If one of them is revoked, so is it. */
+  /** The tokens that it was derived from, the nearest first. If one of them is revoked, so is it. */
   readonly ancestors: readonly Held[]
   revoked: boolean
   ground: boolean
@@ -134,7 +134,7 @@ export function revokedContract(subject: () => Subject): void {
         await world.expectModel(reopened.store)
         await reopened.store.close()
       }),
-      // On PostgreSQL, which is no part of `npm test`: more, and other ones each time.
+      // On PostgreSQL, which `npm test` leaves out: more, and other ones each time.
       subject().place.location.type === 'sqlite' ? { seed: 1, numRuns: 15 } : { numRuns: 40 },
     )
     clock.nowMs = before

@@ -120,7 +120,7 @@ export function transactionsContract(subject: () => Subject): void {
     )
   })
 
-  test('what a change reads is still true when it writes', async () => {
+  test('a change reads a state that is still true when it writes', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     // Each change adds one to the value that it read. A change that read too early would lose another one's

@@ -1,4 +1,4 @@
-/** What a host has known of its directory: no restart and no other process of the host forgets it. */
+/** A host's knowledge of its directory: no restart and no other process of the host forgets it. */
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -18,7 +18,7 @@ function open(folder: string) {
   return { known, told }
 }
 
-/** What each of several processes of a host notes in turn, and what a process finds that starts then. */
+/** The notes of several processes of a host in turn, and the position that a later process finds. */
 const HISTORIES: readonly [what: string, noted: readonly (readonly [process: number, number])[], number][] = [
   ['nothing is noted', [], 0],
   ['one notes a change', [[0, 7]], 7],
@@ -70,7 +70,7 @@ const HISTORIES: readonly [what: string, noted: readonly (readonly [process: num
   ],
 ]
 
-describe('what a host has known is there after a start', () => {
+describe('a position that a host has noted is there after a start', () => {
   test.each(HISTORIES)('%s', (_what, noted, last) => {
     const folder = newFolder()
     const processes = [open(folder), open(folder)]
@@ -120,7 +120,7 @@ describe('a folder that cannot be written', () => {
   })
 })
 
-describe('what a host has made', () => {
+describe('a change that a host has made', () => {
   const made = (sequence: number, atMs: number) => ({
     ...{ sequence, atMs, actor: 'a test', action: 'token.revoke', account: '1', subject: 't' },
     ...{ subjectId: 't', details: {} },

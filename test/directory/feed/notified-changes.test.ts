@@ -1,4 +1,4 @@
-/** What a process on PostgreSQL may answer from memory: as long as it knows that it has missed nothing. */
+/** Answers from memory of a process on PostgreSQL: as long as it knows that it has missed nothing. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { callError } from '../../../sidecar/base/call-error.ts'
 import { NotifiedChanges } from '../../../sidecar/directory/feed/notified-changes.ts'
@@ -51,7 +51,7 @@ async function following(stalenessMs = BOUND_MS) {
   return { place, asked, changes, remember }
 }
 
-describe('what is remembered', () => {
+describe('a remembered answer', () => {
   test('counts for the bound, from the start of the question', async () => {
     const { place, changes } = await following()
     place.nowMs = 1_000
@@ -101,7 +101,7 @@ describe('what is remembered', () => {
       if (way === 'heard after a gap') changes.hear(at(105), [heard(106, touches)])
       if (way === 'made here') changes.touch([heard(101, touches)])
       expect([way, changes.isTrue(remembered)]).toEqual([way, still])
-      // What was asked for after it counts.
+      // A question after it counts.
       expect([way, changes.isTrue(remember())]).toEqual([way, true])
     }
   })
@@ -114,7 +114,7 @@ describe('what is remembered', () => {
   })
 })
 
-describe('who is told of a change made here', () => {
+describe('the caller of a change made here', () => {
   const noted = async (touching: Promise<void>) => {
     let isTold = false
     void touching.then(() => {
@@ -195,7 +195,7 @@ describe('who is told of a change made here', () => {
     expect(changes.isTrue(remembered)).toBe(false)
   })
 
-  test('is told soon, and nothing is remembered until it is known what came before', async () => {
+  test('is notified soon, and nothing is remembered until it is known what came before', async () => {
     const { place, changes } = await following()
     place.records.push(record(101, 'token:t'), record(102, 'user:x'))
     const answer = Promise.withResolvers<void>()
@@ -210,7 +210,7 @@ describe('who is told of a change made here', () => {
     expect([changes.moment(), changes.position]).toEqual([expect.any(Number), 102])
   })
 
-  test('and an answer that was asked for before is none to what came before', async () => {
+  test('and an answer that was asked for before does not count for what came before', async () => {
     const { place, changes } = await following()
     const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     place.waits = early.promise
@@ -299,7 +299,7 @@ describe('how often something was touched', () => {
     expect(changes.state.touched).toMatchObject({ matrix: 1, user: 1, everything: 0 })
   })
 
-  test('is known to a listener when it is told', async () => {
+  test('is known to a listener when it is notified', async () => {
     const { changes } = await following()
     const told: (number | undefined)[] = []
     changes.watch(() => told.push(changes.state.touched.everything))

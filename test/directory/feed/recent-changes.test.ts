@@ -1,4 +1,4 @@
-/** What was true at a moment, and whether it still is after what was touched since. */
+/** A state at a moment, and whether it is still true after the changes since. */
 import { describe, expect, test } from 'vitest'
 import { RecentChanges } from '../../../sidecar/directory/feed/recent-changes.ts'
 import type { TokenDependency } from '../../../sidecar/directory/feed/touches.ts'
@@ -11,10 +11,10 @@ const TOKEN = {
   projectId: 'p',
 }
 
-/** What was just read of the token. */
+/** The state that was just read of the token. */
 const read = (changes: RecentChanges) => ({ token: TOKEN, moment: changes.moment })
 
-describe('what was read', () => {
+describe('a state that was read', () => {
   test.each<[thing: TokenDependency, id: string, isTrue: boolean]>([
     ['token', 't', false],
     ['token', 'first', false],

@@ -1,6 +1,6 @@
 /**
- * No change is forgotten: what every kind of change alters is compared with what its records say that it
- * touched. Which columns count comes from the statements of verification themselves.
+ * No change is forgotten: the rows that every kind of change alters are compared with what its records say
+ * that it touched. The statements of verification themselves say which columns count.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -250,7 +250,7 @@ test('every change that there is has its row', () => {
   expect(Object.keys(CHANGES).toSorted()).toEqual(methods.toSorted())
 })
 
-describe('what a change alters, it says', () => {
+describe('a change names every row that it alters', () => {
   test.each(Object.entries(CHANGES))('%s', async (_method, each) => {
     const stage = await populated()
     const { database, change } = stage
@@ -288,8 +288,8 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * What must be said to be touched: whatever has other rows than before. A record that is new was never asked
- * about.
+ * The rows that a change must name: those that have other values than before. No client has asked about a new
+ * record.
  */
 function alteredBetween(before: Rows, after: Rows): { touch: string; account: unknown }[] {
   const accounts = new Map(before.accounts?.map(({ id, account }) => [id, account]))
