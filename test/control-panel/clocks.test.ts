@@ -41,7 +41,7 @@ const link =
     return async () => (await stage.browser().post(`${SESSION}/${path}`, { secret, ...given })).status === 200
   }
 
-/** What ends by the wall clock: how it is made, and whether it counts. */
+/** Things that end by the wall clock: how each is made, and whether it counts. */
 const KINDS: readonly (readonly [what: string, make: (person: Person) => Promise<Counts>])[] = [
   [
     'a session that began then',
@@ -59,7 +59,7 @@ const KINDS: readonly (readonly [what: string, make: (person: Person) => Promise
     },
   ],
   [
-    'a proof of who somebody is',
+    'a confirmed session',
     async ({ name, shown }) => {
       await must(shown.post(`${SESSION}/confirm`, { password: PASSWORD }))
       return async () =>
@@ -139,8 +139,8 @@ test.each([
   { what: 'more than all, by the difference of two clocks', leftMs: 1_000 + CLOCK_SKEW_MS, over: false },
   { what: 'more than that', leftMs: 1_001 + CLOCK_SKEW_MS, over: true },
   { what: 'no end', leftMs: Number.POSITIVE_INFINITY, over: true },
-  { what: 'what is no number', leftMs: Number.NaN, over: true },
-])('a limit of which $what is left is over: $over', ({ leftMs, over }) => {
+  { what: 'a value that is not a number', leftMs: Number.NaN, over: true },
+])('a limit of which $what is left has ended: $over', ({ leftMs, over }) => {
   const limit = new TimeLimit(1_000)
   expect(limit.isOver(clock.nowMs + leftMs, clock.nowMs)).toBe(over)
   expect(limit.isOverSince(clock.nowMs + leftMs - limit.ms, clock.nowMs)).toBe(over)

@@ -62,7 +62,7 @@ test('another code is wrong', async () => {
 })
 
 test.each(['', '12345', '1234567', '12345a', '١٢٣٤٥٦', ' 123456', '123456\n', '1e5000'])(
-  'what is not six digits is no code: %j',
+  'a text of other than six digits is not a code: %j',
   async (code) => {
     const { stored } = await setUp()
     await expect(codes.stepOf(alice.id, stored, code, NOW)).rejects.toMatchObject({
@@ -103,7 +103,7 @@ test.each([
   })
 })
 
-test('what is stored has the fingerprint of the pepper, and neither the secret nor the same bytes twice', async () => {
+test('a stored code has the fingerprint of the pepper, not the secret, and never the same bytes twice', async () => {
   const { secret, sealed } = await codes.begin(alice, 'a session', NOW)
   const answer = { sealed, code: codeAt(secret.reveal(), NOW) }
   const [one, other] = [

@@ -104,7 +104,7 @@ test('where the page has no name there are no passkeys, and the error says where
   expect((await stage.browser().get(SESSION)).json).toEqual({ signedIn: false, passkeys: true })
 })
 
-test('who came by a link has no password, and sets one', async () => {
+test('a user who came by a link has no password, and sets one', async () => {
   const { links } = await stage.administration.controlPanel()
   const name = 'linked'
   await run(stage.administration, TESTER, 'createControlPanelUser', { account: ACCOUNT, name })
@@ -118,7 +118,7 @@ test('who came by a link has no password, and sets one', async () => {
 })
 
 test.each(['', 'abcdef', '12345', ' 123456'])(
-  'what is no code is refused before the password: %j',
+  'a text that is not a code is refused before the password: %j',
   async (code) => {
     const { name } = await stage.newPerson()
     for (const password of [PASSWORD, 'a wrong password'])

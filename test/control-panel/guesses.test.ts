@@ -1,4 +1,4 @@
-/** What people choose and type can be guessed with patience, or from many networks. Both gain little. */
+/** People's passwords and codes can be guessed with patience, or from many networks. Both gain little. */
 import { beforeEach, expect, test } from 'vitest'
 import { nameOfSource, sourceAt } from '../../sidecar/authority/login-source.ts'
 import { FailedLogins, type LoginAttempt, type LoginOutcome } from '../../sidecar/authority/throttle.ts'

@@ -1,6 +1,6 @@
 /**
- * Who waits where many ask at once: the calls of operators with a session come first, and a hint gives no
- * client a right.
+ * The callers who wait where many ask at once: the calls of operators with a session come first, and a hint
+ * gives no client a right.
  */
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -84,7 +84,7 @@ test('four calls begin in a turn of the event loop, and the others wait in their
   await Promise.all(turns)
 })
 
-test('so many calls wait, and then the connection with most of them is refused', async () => {
+test('a bounded number of calls waits, and then the connection with most of them is refused', async () => {
   const intake = new Intake(new Callers([CLERK]))
   const turns = Array.from({ length: 2_005 }, () => intake.turn('c'))
   const stranger = intake.turn('another')

@@ -1,4 +1,4 @@
-/** What the control panel costs a sidecar where users cannot log in: nothing of it is loaded. */
+/** The code of the control panel is not loaded where users cannot log in. */
 import { testLoading } from '../support/processes/loaded.ts'
 
 const PARTS =

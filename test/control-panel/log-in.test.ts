@@ -158,7 +158,7 @@ test('a login and a new proof from outside the addresses of the account are for 
   )
   const confirm = (shown: Browser, password = PASSWORD) => shown.post(`${SESSION}/confirm`, { password })
   expect(await confirm(pia)).toMatchObject({ status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED' } })
-  // What is no proof is refused as such, as at a login.
+  // A wrong proof is refused as such, as at a login.
   expect(await confirm(pia, 'a guess of a password')).toMatchObject({ status: 401 })
   expect(await confirm(olga)).toMatchObject({ status: 200 })
   const shown = browser()

@@ -1,6 +1,6 @@
 /**
- * What operators see beside the directory: who may, what is shown of callers and keys, and that nothing of it
- * is a secret.
+ * The views of operators beside the directory: who may see them, the facts about callers and keys, and that
+ * none of them is a secret.
  */
 import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
@@ -112,7 +112,7 @@ test('callers are shown with their rights and their end, without what identifies
   for (const { tokenSha256 } of CALLERS) if (tokenSha256) expect(text).not.toContain(tokenSha256)
 })
 
-test('who is no operator learns who may look', () => {
+test('a user who is not an operator learns who may look', () => {
   expect(() => viewsOf().callers(OWNER)).toThrow('only an operator may do this')
 })
 

@@ -1,6 +1,6 @@
 /**
- * What the control panel tells operators over HTTP: who may look, that no secret is shown, and how listening
- * to decisions ends.
+ * The control panel's answers to operators over HTTP: who may look, that no secret is shown, and how
+ * listening to decisions ends.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -46,7 +46,7 @@ test.each<[name: CallerName, expected: readonly [number, string?]]>([
   expect(await looked(browser)).toEqual(VIEWS.map(() => [status, reason]))
 })
 
-test('an owner sees none of them, and neither does somebody without a session', async () => {
+test('an owner sees none of them, and neither does a browser without a session', async () => {
   const owner = await panel.loggedIn('olga')
   expect(await looked(owner)).toEqual(VIEWS.map(() => [403, 'NOT_ADMINISTRATOR']))
   expect(await looked(panel.browser())).toEqual(VIEWS.map(() => [401, 'REQUESTER_NOT_AUTHENTICATED']))
@@ -127,7 +127,7 @@ describe('listening to decisions', () => {
     expect(heard.lines().at(-1)).toEqual({ ended: 'REQUESTER_NOT_AUTHENTICATED' })
   })
 
-  test('is no use of the session, which ends when its idle time is over', async () => {
+  test('does not count as a use of the session, which ends after its idle time', async () => {
     const clock = { nowMs: Date.now() }
     const other = await startForOperators({ now: () => clock.nowMs })
     const heard = await listen(await other.loggedInAs('root'), other.port)
@@ -141,7 +141,7 @@ describe('listening to decisions', () => {
     expect(heard.lines().at(-1)).toEqual({ ended: 'REQUESTER_NOT_AUTHENTICATED' })
   })
 
-  test('is over for somebody who leaves before the answer', async () => {
+  test('ends for a browser that leaves before the answer', async () => {
     const { cookie = '' } = await panel.loggedInAs('root')
     for (let left = 0; left < 3 * OF_CALLER_MAX; left++) {
       const socket = connect(port, '127.0.0.1')

@@ -95,7 +95,7 @@ const LIES: readonly { readonly what: string; readonly lies: Lies }[] = [
   { what: 'for another host', lies: { host: 'evil.example' } },
   { what: 'for a part of the host', lies: { host: 'example' } },
   { what: 'in a frame', lies: { crossOrigin: true } },
-  { what: 'to a challenge of somebody else', lies: { challenge: randomBytes(56).toString('base64url') } },
+  { what: 'to a challenge of another issuer', lies: { challenge: randomBytes(56).toString('base64url') } },
   { what: 'to no challenge', lies: { challenge: '' } },
   { what: 'without user verification', lies: { userVerified: false } },
   { what: 'without a user', lies: { userPresent: false } },
@@ -118,7 +118,7 @@ test.each([
   { what: 'with a counter that is gone', lies: { counter: 0 } },
   { what: 'for another user', lies: { userHandle: randomBytes(16).toString('base64url') } },
   { what: 'for no user', lies: { userHandle: undefined } },
-])('no one logs in by an answer $what', async ({ lies }) => {
+])('no user logs in by an answer $what', async ({ lies }) => {
   const authenticator = new Authenticator()
   const passkey = { ...(await added(authenticator)), counter: 5 }
   await expect(answered(authenticator, passkey, { lies })).rejects.toMatchObject(REFUSED)
@@ -138,7 +138,7 @@ test('an authenticator that does not count is used again and again', async () =>
   for (const counter of [0, 0]) expect(await answered(authenticator, passkey)).toMatchObject({ counter })
 })
 
-test('the answer of one passkey is none of another one', async () => {
+test('the answer of one passkey does not count for another one', async () => {
   const [authenticator, another] = [new Authenticator(), new Authenticator()]
   await added(authenticator)
   await expect(answered(authenticator, await added(another))).rejects.toMatchObject(REFUSED)
@@ -153,7 +153,7 @@ test.each<{ asked: ChallengeFor; to: ChallengeFor }>([
   { asked: CONFIRM, to: ELSEWHERE },
   { asked: ADD, to: CONFIRM },
   { asked: ADD, to: LOGIN },
-])('a challenge counts for what it was made for: $asked is none to $to', async ({ asked, to }) => {
+])('a challenge counts for one purpose: $asked does not answer $to', async ({ asked, to }) => {
   const authenticator = new Authenticator()
   const passkey = await added(authenticator)
   await expect(answered(authenticator, passkey, { what: asked, to })).rejects.toMatchObject(REFUSED)

@@ -182,7 +182,7 @@ describe('while a long log is searched', () => {
     expect((await refused)[0].statusCode).toBe(503)
     for (const each of asking) each.destroy()
     await eventually(async () => (await search({ api: 'email' })).status === 200)
-    // A request whose client has gone is no failure of the sidecar.
+    // A request whose client has gone is not a failure of the sidecar.
     expect(running.logLines.filter((text) => JSON.parse(text).level >= 50)).toEqual([])
   })
 })

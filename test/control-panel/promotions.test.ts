@@ -66,7 +66,7 @@ async function equipped() {
   return { name, shown, secret, authenticator, token: value.reveal(), link, invitation }
 }
 
-/** What the holder of an IAM token can do to others: here, to make an owner, as with the token of one. */
+/** The power of an IAM token over others: here, to make an owner, as with the token of one. */
 async function makesAnOwner(client: Client): Promise<unknown> {
   const { name } = await stage.newPerson()
   return client.directory
@@ -76,7 +76,7 @@ async function makesAnOwner(client: Client): Promise<unknown> {
 }
 
 describe.each(WAYS)('%s', (_claim, rise) => {
-  test('somebody, whose credentials of before all end, until an invitation gives new ones', async () => {
+  test('a user, whose credentials of before all end, until an invitation gives new ones', async () => {
     const { name, shown, secret, authenticator, token, link, invitation } = await equipped()
     const client = running.connect({ iamToken: token })
     const own = () => client.directory.getControlPanelUser({ account, name })

@@ -1,6 +1,6 @@
 /**
- * Which requests have the session of the page, and which have none: no page of elsewhere acts for its
- * visitor.
+ * The requests that have the session of the page, and those that have none: a page of elsewhere cannot act
+ * for its visitor.
  */
 import { describe, expect, test } from 'vitest'
 import { userIn } from '../../sidecar/directory/found.ts'
@@ -16,7 +16,7 @@ const [cookieName = '', secret = ''] = (shown.cookie ?? '').split('=')
 const projects = (headers: Parameters<Browser['call']>[2] = {}, browser = shown) =>
   browser.call('ListProjects', { account: ACCOUNT }, headers)
 
-/** What a request has in place of what the page sends, and the status of a call of the contract. */
+/** Fields that a request has in place of those of the page, and the status of a call of the contract. */
 const REQUESTS: readonly [
   claim: string,
   headers: NonNullable<Parameters<Browser['call']>[2]>,
@@ -165,7 +165,7 @@ describe('behind a proxy that speaks https', async () => {
       expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('ADDRESS_NOT_ALLOWED')])
     }
     expect((await restriction(pia)).status).toBe(403)
-    // That the session was used is not written: it ends as if no request had come.
+    // The use of the session is not written: it ends as if no request had come.
     expect(await sessions.list(user)).toEqual(before)
     // An owner may look at the restriction, and change it, from anywhere.
     expect((await restriction(olga)).status).toBe(200)
@@ -183,7 +183,7 @@ describe('behind a proxy that speaks https', async () => {
   const TOKEN = { kind: 'static_token', scope: { account: ACCOUNT } }
 
   test.each(['panel.example:99999', 'a b', '['])(
-    'a Host that is none (%s) is refused, and no error',
+    'an invalid Host (%s) is refused, and logs no error',
     async (host) => {
       const before = running.logLines.length
       const { status } = await new Browser(port, 'http://127.0.0.1').post(`${SESSION}/login`, {}, { host })

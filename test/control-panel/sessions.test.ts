@@ -32,7 +32,7 @@ test('a session ends after half an hour without a use, and uses prolong it; a lo
   expect((await shown.get(SESSION)).json).toMatchObject({ signedIn: false })
 })
 
-test('that it is used is written at most once a minute', async () => {
+test('a use is written at most once a minute', async () => {
   const shown = await panel.loggedIn('pia')
   const { sessions } = await administration.controlPanel()
   const user = await userIn(administration.records, ACCOUNT, 'pia', 'control_panel_user')

@@ -14,7 +14,7 @@ test('two workers know the same sessions, and each link works once for both of t
     const secret = demo.control_panel_user.link_secret
     const links = await Promise.all([1, 2, 3, 4].map(() => shown.post(`${SESSION}/link`, { secret })))
     expect(links.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
-    // Each request has a connection of its own, and the workers get them in turn.
+    // Each request has a separate connection, and the workers get them in turn.
     const look = () => Promise.all([1, 2, 3, 4].map(() => shown.get(SESSION)))
     for (const { json } of await look()) expect(json).toMatchObject({ who: { name: 'demo-owner' } })
     const { cookie } = shown

@@ -99,7 +99,7 @@ test('a slow reader misses lines and learns how many; others miss none', () => {
   expect(slow.take()).toBe(undefined)
 })
 
-test('a caller has so many listeners, and all callers together too', () => {
+test('a caller has a bounded number of listeners, and all callers together too', () => {
   const { tail } = newTail()
   const ofOne = Array.from({ length: OF_CALLER_MAX }, () => tail.listen('ops'))
   expect(() => tail.listen('ops')).toThrow('too many watches of this caller; try again later')
@@ -109,7 +109,7 @@ test('a caller has so many listeners, and all callers together too', () => {
   expect(() => tail.listen('another')).toThrow('too many watches of all callers; try again later')
 })
 
-test('so many bytes wait, and behind a line that is missing no other one does', () => {
+test('a bounded number of bytes waits, and behind a line that is missing no other one does', () => {
   const listener = newTail().tail.listen('ops')
   const put = (text: string) => listener.put(Buffer.from(`..${text}.`), 2, 2 + text.length)
   const full = `${'x'.repeat(WAITING_BYTES_MAX - 1)}\n`

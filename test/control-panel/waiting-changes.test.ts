@@ -49,7 +49,7 @@ const factorServices = () =>
   }) as unknown as FactorServices
 
 /**
- * What becomes of the session of a change while the change waits for its turn, and what the change answers.
+ * The fate of a change's session while the change waits for its turn, and the answer to the change.
  */
 const MEANWHILE: readonly [
   what: string,

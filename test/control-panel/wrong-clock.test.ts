@@ -1,4 +1,4 @@
-/** What a clock that was ahead wrote into the directory, once that time has come. */
+/** Records that a clock that was ahead wrote into the directory, once that time has come. */
 import { expect, test } from 'vitest'
 import { endAhead } from '../../sidecar/authority/control-panel/wrong-clock.ts'
 import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
@@ -95,7 +95,7 @@ test('a sidecar that starts ends sessions of the future, says so, and leaves the
 
 test('an answer of a passkey counts once, whatever the clock says meanwhile', async () => {
   const person = await stage.newPerson()
-  // An authenticator that does not count: the challenge alone tells one answer from another.
+  // An authenticator that does not count: the challenge alone distinguishes its answers.
   const authenticator = new Authenticator('ES256', false)
   await stage.addPasskey(person, authenticator)
   const answer = await stage.answerOf(authenticator)
