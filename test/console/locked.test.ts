@@ -1,4 +1,4 @@
-/** What the page makes of a sidecar that does not show its rules. */
+/** The page's treatment of a sidecar that does not show its rules. */
 import { expect, test } from 'vitest'
 import { refusalOf } from '../../console/model/refusal.ts'
 
@@ -29,6 +29,6 @@ test.each<[claim: string, status: number, body: unknown]>([
   ['another status', 503, { message: 'busy', controlPanel: true }],
   ['of a proxy in between', 401, { error: 'log in' }],
   ['no object', 401, null],
-])('%s is no refusal of a sidecar', (_claim, status, body) => {
+])('%s is not a refusal of a sidecar', (_claim, status, body) => {
   expect(() => refusalOf(status, body)).toThrow(`status ${status}`)
 })

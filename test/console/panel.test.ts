@@ -1,4 +1,4 @@
-/** What the panel of a cell, the plan and the commands say. */
+/** The texts of the panel of a cell, of the plan and of the commands. */
 import { execFileSync } from 'node:child_process'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
@@ -121,7 +121,7 @@ test.each([
 test('a token is typed into a variable, and is in no command', () => {
   const commands = [READ_TOKEN, requestCommand({ header: 'X-Token' }), 'type -t echo']
   const typed = { encoding: 'utf8', input: `the token\n` } as const
-  // What is built in is in no list of processes.
+  // A builtin is in no list of processes.
   expect(execFileSync('bash', ['-c', `curl() { cat; }; ${commands.join('; ')}`], typed)).toBe(
     'X-Token: the token\nbuiltin\n',
   )

@@ -75,10 +75,10 @@ const STRANGE: readonly (readonly [what: string, carried: object])[] = [
   ['a text that is too long', { source: { ...file, text: 'x'.repeat(2 ** 20) }, steps: [] }],
 ]
 
-/** What `packed` never writes. */
+/** A link that `packed` never writes. */
 const raw = (carried: unknown): string => deflateRawSync(JSON.stringify(carried)).toString('base64url')
 
-test.each(STRANGE)('edits with %s are none', async (_what, carried) => {
+test.each(STRANGE)('edits with %s are refused', async (_what, carried) => {
   expect(await unpacked(raw(carried))).toBeUndefined()
 })
 
@@ -87,7 +87,7 @@ test('a step has as many edits as a form could ask for', async () => {
   expect(await unpacked(raw({ steps }))).toEqual({ source: undefined, steps })
 })
 
-test('any bytes whatever are no edits', async () => {
+test('arbitrary bytes hold no edits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array(), async (bytes) => {
       expect(await unpacked(Buffer.from(bytes).toString('base64url'))).toBeUndefined()
@@ -96,7 +96,7 @@ test('any bytes whatever are no edits', async () => {
   )
 })
 
-test('any JSON whatever is no failure: it is a list of steps, or no edits', async () => {
+test('arbitrary JSON does not fail: it is a list of steps, or holds no edits', async () => {
   const almost = fc.record({ source: fc.jsonValue(), steps: fc.array(fc.array(fc.jsonValue())) })
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.jsonValue(), almost), async (value) => {

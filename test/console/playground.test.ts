@@ -127,7 +127,7 @@ test.each<[what: string, edit: MatrixEdit, problem: object]>([
   expect(JSON.stringify(begin)).toBe(before)
 })
 
-test('what is so already is no step', () => {
+test('an edit that changes nothing is not a step', () => {
   expect(edited(small(), [{ type: 'accept', api: 'lobby', kind: 'day_pass' }])).toEqual({ type: 'unchanged' })
 })
 
@@ -251,7 +251,7 @@ test.each<[title: string, id: string]>([
   expect(idFrom(title, '-')).toBe(id)
 })
 
-test('what is taken along has names that go together, and the commands name them', () => {
+test('downloaded files have names that go together, and the commands name them', () => {
   for (const [file, tests] of [
     ['library.jsonc', 'library.policy-tests.yaml'],
     ['library.yaml', 'library.policy-tests.yaml'],

@@ -38,7 +38,7 @@ test('a matrix to compare with opens one cell and closes one', () => {
   expect(compareExample({ ...supportMatrix, apis: supportMatrix.apis.slice(0, 1) })).toBeUndefined()
 })
 
-test('a link that somebody shared begins with none', () => {
+test('a link that a user shared begins with none', () => {
   expect([isShared(viewOf('#/plan')), isShared(viewOf('#/plan?mode=strict&matrix=0123456789ab'))]).toEqual([
     ...[false, true],
   ])

@@ -9,7 +9,7 @@ import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
-/** What Chromium accepts. */
+/** The `Accept` header of Chromium. */
 const BROWSER =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8'
 
@@ -59,7 +59,7 @@ describe('with the shipped matrix', async () => {
     ['a client that names nothing', 300, { headers: { Accept: '' } }],
     ['a client that wants no HTML', 300, { headers: { Accept: 'application/json, text/html;q=0' } }],
     ['a form', 405, { method: 'POST' }],
-  ])('the bare address leads a browser to the page, and no one else: %s', async (_who, status, request) => {
+  ])('the bare address leads only a browser to the page: %s', async (_who, status, request) => {
     const headers = { Accept: BROWSER, ...(request.headers as Record<string, string>) }
     const answer = await ask({ path: '/', ...request, headers })
     expect(answer.status).toBe(status)
@@ -144,7 +144,7 @@ describe('where callers alone may ask for the matrix', async () => {
       'CALLER_TOKEN_INVALID',
     ],
     ['another scheme', { authorization: 'Basic YTpi' }, 'CALLER_TOKEN_INVALID'],
-  ])('who has %s gets nothing of it', async (_claim, headers, reason) => {
+  ])('a client with %s gets nothing of it', async (_claim, headers, reason) => {
     const answer = await plain.ask({ path: RULES, headers })
     expect(answer).toMatchObject({
       ...{ status: 401, json: { reason, message: expect.any(String), controlPanel: false } },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
 
-/** What both have, and what the control panel means to change of it. */
+/** Selectors that both have, and that the control panel means to change. */
 const SHARED = ['.top', 'button:disabled', '[aria-disabled="true"]']
 
 const FILES = globSync('console/styles/panel/*.css', { cwd: ROOT }).map((path) => ({

@@ -51,7 +51,7 @@ test.each<[what: string, text: string, headers: [string, string][], unread: numb
 
 const tried = (api: string, text: string) => tryHeaders(engine, api, readPasted(text))
 
-test('the kinds that travel in the header are told apart by an authority alone, so each has its decision', () => {
+test('only an authority can distinguish the kinds that travel in the header, so each has its decision', () => {
   expect(tried('cdn', 'x-auth-token: abc')).toMatchObject({
     type: 'found',
     header: 'X-Auth-Token',
@@ -130,7 +130,7 @@ test.each<[what: string, status: number, body: unknown, verdict: object]>([
   expect(verdictOf(status, body)).toMatchObject(verdict)
 })
 
-test('kinds that share a header are told apart by scheme and prefix, and the example is one of them', () => {
+test('scheme and prefix distinguish kinds that share a header, and the example is one of them', () => {
   const library = readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json'))
   const of = (text: string) => tryHeaders(compile(library), 'loans', readPasted(text))
   const { text = '' } = tryExample(library) ?? {}

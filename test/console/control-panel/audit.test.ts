@@ -60,7 +60,7 @@ describe('filters', () => {
   })
 })
 
-/** What a spreadsheet runs, or would run once the character is typed on a keyboard of full width. */
+/** A formula that a spreadsheet runs, or would run once it is typed on a keyboard of full width. */
 const FORMULA = /^[\s"]*[=+\-@\u2212\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]|^[\t\r\n]/u
 
 const SEPARATORS = [',', ';', '\t', '|'] as const
@@ -228,7 +228,7 @@ test.each<[what: string, record: Partial<AuditRecord>, name: string, id: string]
     ...(['Token of ci', 'T'] as const),
   ],
   [
-    'another token of nobody knows whom',
+    'another token of an unknown user',
     { action: 'token.revoke', subject: 'T', subjectId: 'T', details: {} },
     ...(['T', 'T'] as const),
   ],

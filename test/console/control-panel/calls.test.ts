@@ -11,7 +11,7 @@ const CONFIRM: Answer = [400, { reason: 'REAUTHENTICATION_REQUIRED', message: 'c
 const READ = { reads: true }
 const WRITE = { reads: false }
 
-/** Until something has happened that no promise tells of. */
+/** Waits for an event that no promise reports. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const answered = async (call: Promise<Response>) => (await call).status
 const reasonOf = (call: Promise<unknown>) =>
@@ -122,7 +122,7 @@ test('while no sidecar answers, reads wait for it together and go on; a write sa
 })
 
 describe('a session that ends midway', () => {
-  /** The session has ended until somebody logs in. */
+  /** The session has ended until a user logs in. */
   async function ended() {
     let over = true
     const fake = await openedBy((path) => {
@@ -148,7 +148,7 @@ describe('a session that ends midway', () => {
     expect(sent).toEqual([{ typed: 'a' }, { typed: 'a' }])
   })
 
-  test('somebody else who logs in does not send what was typed', async () => {
+  test('another user who logs in does not send what was typed', async () => {
     const { panel, asked, logIn } = await ended()
     const call = reasonOf(panel.ask('/a', jsonOf({}), WRITE))
     await settled()
@@ -158,7 +158,7 @@ describe('a session that ends midway', () => {
     expect(panel.state().session).toMatchObject({ who: { name: 'ben' } })
   })
 
-  test('who closes the dialog is logged out', async () => {
+  test('a user who closes the dialog is logged out', async () => {
     const { panel } = await ended()
     const call = reasonOf(panel.ask('/a', jsonOf({}), WRITE))
     await settled()
@@ -176,7 +176,7 @@ describe('a session that ends midway', () => {
     expect([await answered(call), panel.state().dialog]).toEqual([200, 'none'])
   })
 
-  test('a call that is refused although somebody is logged in is not made forever', async () => {
+  test('a call that is refused although a user is logged in is not made forever', async () => {
     const { panel, asked } = await openedBy((path) =>
       path === '/console/session' ? [200, sessionOf()] : NO_SESSION,
     )
@@ -248,7 +248,7 @@ describe('before a secret is shown', () => {
     expect(await call).toBe('GIVEN_UP')
   })
 
-  test('who closes the dialog stays logged in', async () => {
+  test('a user who closes the dialog stays logged in', async () => {
     const { panel } = await openedBy(() => CONFIRM)
     const call = reasonOf(panel.ask('/a', jsonOf({}), WRITE))
     await settled()
@@ -297,7 +297,7 @@ describe('errors', () => {
     [{ details: {} }],
     [{ details: [null, { type: 'google.rpc.ErrorInfo', debug: 5 }] }],
     [{ reason: 5 }],
-  ])('what is not understood has the reason INTERNAL: %j', (body) => {
+  ])('an error in an unknown form has the reason INTERNAL: %j', (body) => {
     expect(errorOf(500, body, null)).toMatchObject({ reason: 'INTERNAL', status: 500 })
   })
 

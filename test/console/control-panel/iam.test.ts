@@ -73,7 +73,7 @@ test.each<[claim: string, permissions: Parameters<typeof obtainsOf>[1], obtains:
   if (selected) expect(selected.projects).toEqual(['alpha', 'beta'])
 })
 
-test('what a kind opens is what the engine allows, in both modes, with contested cells marked', () => {
+test('a kind opens the APIs that the engine allows, in both modes, with contested cells marked', () => {
   for (const mode of ['resolved', 'strict'] as const) {
     const engine = rules.engine(mode)
     for (const { kind, opens } of obtainsOf(engine, [account])) {
@@ -114,10 +114,10 @@ test('roles are a box and a text', () => {
 })
 
 test.each<[claim: string, ...Parameters<typeof raisesRights>, boolean]>([
-  ['an owner, of somebody', { owner: false, roles: [] }, { owner: true, roles: [] }, true],
+  ['an owner, of a member', { owner: false, roles: [] }, { owner: true, roles: [] }, true],
   ['an owner, of an iam.admin', { owner: false, roles: ['iam.admin'] }, { owner: true, roles: [] }, true],
   [
-    'an iam.admin, of somebody',
+    'an iam.admin, of a member',
     { owner: false, roles: ['a'] },
     { owner: false, roles: ['a', 'iam.admin'] },
     true,
@@ -125,7 +125,7 @@ test.each<[claim: string, ...Parameters<typeof raisesRights>, boolean]>([
   ['an iam.admin, of a machine', { roles: [] }, { roles: ['iam.admin'] }, true],
   ['an iam.admin, of an owner', { owner: true, roles: [] }, { owner: true, roles: ['iam.admin'] }, false],
   ['an iam.admin, of one who was', { roles: ['iam.admin'] }, { roles: ['iam.admin', 'a'] }, false],
-  ['nothing else of somebody', { owner: false, roles: [] }, { owner: false, roles: ['a'] }, false],
+  ['nothing else of a member', { owner: false, roles: [] }, { owner: false, roles: ['a'] }, false],
 ])('a form says what ends where it makes %s', (_claim, before, after, raises) => {
   expect(raisesRights(before, after)).toBe(raises)
 })
@@ -172,7 +172,7 @@ test.each<
     'read',
   ],
   ['an operator who reads', operator({ read: true }), 'read', 'read', 'read', 'inviters', 'read'],
-])('what %s may not do', (_, who, anybody, owner, limits, invite, validator) => {
+])('the page knows the changes that %s may not make', (_, who, anybody, owner, limits, invite, validator) => {
   expect(whyNoChange(who, '234567')).toBe(anybody)
   expect(whyNoUserChange(who, '234567', { owner: false })).toBe(anybody)
   expect(whyNoUserChange(who, '234567', { owner: true })).toBe(owner)

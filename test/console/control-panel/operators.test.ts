@@ -1,6 +1,6 @@
 /**
- * What operators see in the page, without a browser: details of a decision, the way to its cell, and which
- * accounts are asked for.
+ * The operators' views in the page, without a browser: details of a decision, the way to its cell, and the
+ * accounts that are asked for.
  */
 import { expect, test } from 'vitest'
 import { viewOf } from '../../../console/model/view.ts'

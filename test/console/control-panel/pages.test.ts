@@ -1,4 +1,4 @@
-/** What the pages of the control panel are made of: links, menus, passwords, lists and dates. */
+/** The elements of the control panel's pages: links, menus, passwords, lists and dates. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PANEL_PAGES, type PanelPage, routeOf, secretOf } from '../../../console/model/link.ts'
@@ -30,13 +30,13 @@ describe('links', () => {
   })
 
   test.each(['', '#/matrix', '#/try?api=cdn', '#/elsewhere', '#/overview/', '#/iam'])(
-    '`%s` is none of the control panel',
+    '`%s` is not a link of the control panel',
     (hash) => {
       expect(routeOf(hash)).toBe(undefined)
     },
   )
 
-  test.each(PANEL_PAGES)('%s is no view of the explorer', (page) => {
+  test.each(PANEL_PAGES)('%s is not a view of the explorer', (page) => {
     expect(viewOf(`#/${page}`)).toEqual(viewOf(''))
   })
 

@@ -1,10 +1,10 @@
-/** Who is logged in, as the tabs of a browser know it, and by whose clock. */
+/** The user who is logged in, as the tabs of a browser know it, and by whose clock. */
 import { expect, test } from 'vitest'
 import { samePerson } from '../../../console/panel/model/panel.ts'
 import type { Who } from '../../../console/panel/model/wire.ts'
 import { AHEAD_MS, ANNA, fakePanel, NOW_MS, sessionOf } from '../../support/console/panel.ts'
 
-test('who is logged in is asked once, however many want to know', async () => {
+test('the page asks once who is logged in, however many want to know', async () => {
   const { panel, asked } = fakePanel(() => [200, sessionOf()])
   expect(panel.state().session).toBe(undefined)
   await Promise.all([panel.open(), panel.open()])
@@ -43,7 +43,7 @@ test('the other tabs learn of a login and a logout, and do not repeat what they 
   expect(told).toEqual(['in', 'out'])
 })
 
-test('what was announced is done while there is a session, and a failure of it keeps no user logged in', async () => {
+test('an announced revocation is done while there is a session, and its failure keeps no user logged in', async () => {
   const order: string[] = []
   const { panel } = fakePanel(() => {
     order.push('end')

@@ -1,4 +1,4 @@
-/** What the pages of the profile show: keys, last uses, masks, ways to log in, sessions, squares. */
+/** The contents of the pages of the profile: keys, last uses, masks, ways to log in, sessions, squares. */
 import * as fc from 'fast-check'
 import { encode } from 'uqr'
 import { describe, expect, test } from 'vitest'
@@ -120,7 +120,7 @@ describe('API keys', () => {
   })
 })
 
-describe('what one logs in with', () => {
+describe('a user’s ways to log in', () => {
   const passkey = { id: 'p', name: 'phone', createdAtMs: 0, lastUsedDay: null }
   const factors = (password: boolean, code: boolean, passkeys: number): Factors => ({
     password: password ? { changedAtMs: 0 } : null,

@@ -65,7 +65,7 @@ test('nothing is sent for ten seconds, and then the revocation', async () => {
   expect(states).toEqual(['waiting', 'sending', 'revoked'])
 })
 
-test('what is undone is never sent, and can be announced again', () => {
+test('one that is undone is never sent, and can be announced again', () => {
   const { revocations, sent, pass, timers } = opened()
   revocations.announce(KEY)
   pass(9_000)
@@ -91,7 +91,7 @@ test('`now` sends at once and once', async () => {
   expect([sent, revocations.of('1')]).toEqual([['ci'], { state: 'revoked' }])
 })
 
-test('what was sent cannot be undone', async () => {
+test('one that was sent cannot be undone', async () => {
   const { revocations, pass, answer } = opened()
   revocations.announce(KEY)
   pass(UNDO_MS)
@@ -137,7 +137,7 @@ test('a revocation that failed says so, and is sent again when it is asked for',
   expect([sent, revocations.of('1')]).toEqual([['ci', 'ci'], { state: 'revoked' }])
 })
 
-test('one for which somebody did not log in again says that the key may still work', async () => {
+test('one for which the user did not log in again says that the key may still work', async () => {
   const { revocations, pass, answer } = opened()
   revocations.announce(KEY)
   pass(UNDO_MS)
@@ -154,7 +154,7 @@ test('a key that failed to be revoked can be kept', async () => {
   expect(revocations.of('1')).toBeUndefined()
 })
 
-test('a key that somebody else revoked meanwhile is revoked', async () => {
+test('a key that another user revoked meanwhile is revoked', async () => {
   const { revocations, pass, answer } = opened()
   revocations.announce(KEY)
   pass(UNDO_MS)

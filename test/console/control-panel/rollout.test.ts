@@ -1,6 +1,6 @@
 /**
- * What the page of the matrix in force shows, without a browser: what a shadow would change, the way back,
- * and the commands that do the same.
+ * The page of the matrix in force, without a browser: the changes that a shadow would make, the way back, and
+ * the commands that do the same.
  */
 import { expect, test } from 'vitest'
 import { GetMatrixRolloutResponse, MatrixShadow } from '../../../console/gen/portcullis/v1/directory.ts'
@@ -31,7 +31,7 @@ const version = (digest: string, action = 'promoted') => ({
 
 test.each<[claim: string, given: Given, by: string | undefined, behind: boolean, earlier: readonly string[]]>(
   [
-    ['nobody promoted one', {}, undefined, false, []],
+    ['none is promoted', {}, undefined, false, []],
     [
       'one is promoted',
       {
@@ -84,7 +84,7 @@ test.each<[claim: string, given: Given, by: string | undefined, behind: boolean,
   expect(rollout.shadow).toBeUndefined()
 })
 
-test('what would open comes first, then what would close, then what cannot be said', () => {
+test('cells that would open come first, then those that would close, then the uncertain ones', () => {
   const row = (direction: string, api: string, count: number, more: object = {}) => ({
     ...{ api, kind: 'static_token', direction, count, ...more },
     ...{ first: new Date(1_000), last: new Date(2_500), accounts: [], otherAccounts: 0 },
@@ -118,7 +118,7 @@ test('what would open comes first, then what would close, then what cannot be sa
   })
 })
 
-test('what may open is counted apart for cells and for kinds: looser facts, and those that are only changed', () => {
+test('openings are counted separately for cells and for kinds: looser facts, and those that only change', () => {
   const [first, second, third] = supportMatrix.tokenKinds
   const other = {
     ...supportMatrix,
@@ -142,7 +142,7 @@ test('a number that was shown is confirmed as people write it', () => {
   for (const typed of ['', '120', '01204', 'all']) expect(confirmsNumber(typed, 1_204)).toBe(false)
 })
 
-test('the commands say the same, and quote what somebody typed', () => {
+test('the commands say the same, and quote what the user typed', () => {
   const nothing = { opened: 0, loosened: 0 }
   expect(promoteCommand("it's time; rm", { opened: 2, loosened: 1 })).toMatch(
     /portcullis matrix promote --reason 'it'\\''s time; rm' --max-opened 2 --max-loosened 1$/,

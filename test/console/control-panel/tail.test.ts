@@ -54,7 +54,7 @@ test('lines are whole wherever their bytes were cut', () => {
   }
 })
 
-test('the newest are shown first, once they are looked at, and at most so many', () => {
+test('the newest are shown first, once they are looked at, up to a bound', () => {
   const tail = new Tail()
   for (const api of ['one', 'two']) tail.add(decision(api))
   expect(tail.shown).toEqual([])
@@ -118,7 +118,7 @@ test.each<[claim: string, filter: Partial<TailFilter>, passes: boolean]>([
   expect(tail.shown).toHaveLength(expected ? 1 : 0)
 })
 
-test('what is rare is kept although much else comes, and that something is missing is always said', () => {
+test('a rare decision is kept although many others come, and a gap is always shown', () => {
   const tail = new Tail()
   tail.filter({ ...NO_FILTER, verdict: 'denied' })
   tail.add(DENIED)
