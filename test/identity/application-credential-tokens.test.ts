@@ -52,7 +52,7 @@ describe('its token', () => {
       )
     expect(await rolesOf(ofLimited, ofLimited)).toEqual(['member'])
     expect((await rolesOf(ofWhole, ofLimited)).sort()).toEqual(['iam.admin', 'member'])
-    // What it makes has no more than it has itself.
+    // A credential that it makes has no more rights than it has itself.
     const child = await made(path, ofLimited, { name: 'child' })
     expect(await validate(await tokenBy(child))).toBe(403)
     expect((await create(path, ofLimited, { name: 'x', roles: [{ name: 'iam.admin' }] })).status).toBe(400)

@@ -1,4 +1,4 @@
-/** What Keystone does beyond the source: each is one setting, and off by default. */
+/** Keystone's behaviour beyond the source: each part is one setting, and off by default. */
 import { describe, expect, test } from 'vitest'
 import { parseMatrix } from '../../matrix/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'

@@ -1,6 +1,6 @@
 /**
- * Who may say where a request came from: a proxy that has something that other processes of this machine have
- * not.
+ * The clients that may say where a request came from: a proxy that has something that other processes of this
+ * machine have not.
  */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -90,7 +90,7 @@ describe('with a proxy on this machine', async () => {
     await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [ALLOWED] })
   })
 
-  test('the log says once that somebody pretended, and no line has a secret', () => {
+  test('the log reports the pretence once, and no line has a secret', () => {
     const lines = running.logLines.filter((line) => line.includes('an unknown proxy was refused'))
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 40, protocol: 'http', address: '127.0.0.1' },

@@ -25,7 +25,7 @@ test.each<[answer: string, request: Request, status: number]>([
   ['OPTIONS', { method: 'OPTIONS', path: TOKENS }, 200],
   ['another host', { path: '/', headers: { host: 'example.com' } }, 403],
   ['a path that cannot be decoded', { path: '/%zz' }, 400],
-])('%s has an id of its own', async (_answer, request, status) => {
+])('%s has a new id', async (_answer, request, status) => {
   const [one, other] = [await ask(request), await ask(request)]
   const id = one.headers['x-openstack-request-id']
   expect(one.status).toBe(status)

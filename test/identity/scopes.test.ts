@@ -99,7 +99,7 @@ describe('listing scopes', () => {
       expect((await listed('alpha', `/projects/${id}`)).status).toBe(404)
   })
 
-  test('a user sees themselves, and nobody else', async () => {
+  test('a user sees themselves, and no other user', async () => {
     const { json } = await listed('account', `/users/${ids.user}`)
     expect(json.user).toEqual({
       ...{ id: ids.user, name: 'account', domain_id: ids.account, enabled: true },

@@ -48,7 +48,7 @@ const outcome = async (method: string, headers: RequestHeaders, query = '') => {
   return { status, json }
 }
 
-describe('who may ask about a token of `account`', () => {
+describe('a token of `account` is shown only to some requesters', () => {
   type Requester = readonly [who: string, token: () => Promise<string>, may: boolean]
   test.each<Requester>([
     ['the holder with the token itself', async () => '', true],

@@ -31,7 +31,7 @@ beforeEach(async () => {
     permissions: [{ scope: 1, projects: [] }],
   })
   await operator.setServiceUserValidator({ account: ACCOUNT, name, validator: true })
-  // The password of before is over: an administrator of the account may know it.
+  // The password of before has ended: an administrator of the account may know it.
   await expect(tokenFor({ user: name, password: created.password })).rejects.toThrow('401')
   ;({ password } = await operator.replaceServiceUserPassword({ account: ACCOUNT, name }))
 })
@@ -88,7 +88,7 @@ describe('a validator', () => {
       403,
     ],
     ['is deleted', () => operator.deleteServiceUser({ account: ACCOUNT, name }), 401],
-  ])('who %s stops at once', async (_what, lose, status) => {
+  ])('a validator who %s stops at once', async (_what, lose, status) => {
     const [own, subject] = [await login(), await strangers()]
     expect(await statusOf('GET', subject, own)).toBe(200)
     await lose()
