@@ -33,7 +33,7 @@ async function before(prefixes?: readonly string[]) {
 
 const question = { profile: 'job', scope: { account: ACCOUNT, project: 'alpha' } } as const
 
-test('an upstream that claims such tokens vouches for those that the own directory did not sign', async () => {
+test('an upstream that claims such tokens verifies those that the own directory did not sign', async () => {
   const { running, client } = await before(['eyJ'])
   const { value } = await client.issue(question)
   const check = () => client.check({ api: 'cdn', credentials: { 'X-Auth-Token': value } })

@@ -1,5 +1,5 @@
 /**
- * Check of tokens that an upstream vouches for: whom the sidecar asks, what it believes, and when there is no
+ * Check of tokens that an upstream verifies: whom the sidecar asks, what it believes, and when there is no
  * answer.
  */
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { TESTER } from '../support/sidecar/actor.ts'
 const { cloud, second, running, secrets, issue, ofAccount, check, logins } = await startCloud()
 
 describe('Check of a token of an upstream', () => {
-  test('is answered by the rules, with who vouches for it', async () => {
+  test('is answered by the rules, with the upstream that verified it', async () => {
     expect(await check(cloud.issue('robot'))).toMatchObject({
       allowed: true,
       verified: true,
@@ -47,7 +47,7 @@ describe('Check of a token of an upstream', () => {
       reason: 'CREDENTIAL_INVALID',
     })
     expect(await check(cloud.issue('listed'))).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
-    // `second` may vouch for 888888 alone.
+    // `second` may verify tokens of 888888 alone.
     expect(await check(second.issue('forger'))).toMatchObject({
       allowed: false,
       reason: 'CREDENTIAL_INVALID',
@@ -95,7 +95,7 @@ describe('a token of a profile that the upstream revoked', () => {
   test('is given as before where it is another upstream that does not know it', async () => {
     const { value: before } = await issue(ofProject)
     const { value } = await issue({ ...ofProject, rejected: before })
-    // `second` has no prefix, so it is asked about every token that `cloud` does not vouch for.
+    // `second` has no prefix, so it is asked about every token that `cloud` does not know.
     cloud.takeOver = (response) => response.destroy() === response
     await expect(check(value)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(second.seen.at(-1)?.headers['x-subject-token']).toBe(value)

@@ -1,4 +1,4 @@
-/** What the configuration of profiles and upstreams may say, and where `{auth_url}` leads. */
+/** The configuration of profiles and upstreams: its valid values, and where `{auth_url}` leads. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../../sidecar/config/config.ts'

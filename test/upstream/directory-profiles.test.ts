@@ -1,6 +1,6 @@
 /**
  * Profiles of the directory: their tokens are cached as those of upstreams are, and none is given that the
- * directory does not vouch for now.
+ * directory does not verify now.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

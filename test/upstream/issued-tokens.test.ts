@@ -181,7 +181,7 @@ describe('a token', () => {
     await expect(get()).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
   })
 
-  test('that its issuer gives again in its last share leads to about one login a minute', async () => {
+  test('leads to about one login a minute if its issuer gives it again in its last share', async () => {
     const same = issued('same')
     const obtain = () => {
       logins++
@@ -230,13 +230,13 @@ describe('a token', () => {
     for (const [index, parts] of keys.entries()) expect(await get(parts)).toBe(`token ${index + 1}`)
   })
 
-  test('is not given where its issuer does not vouch for it any more', async () => {
+  test('is not given where its issuer does not verify it any more', async () => {
     await get()
     expect(await get(['key'], { isActive: (token) => token.value.reveal() !== 'token 1' })).toBe('token 2')
     expect(await get(['key'], { isActive: () => Promise.resolve(false) })).toBe('token 3')
   })
 
-  test('that an API has just refused is replaced, and one that was replaced before is not', async () => {
+  test('is replaced if an API has just refused it, and one that was replaced before is not', async () => {
     await get()
     const rejected = { rejected: new Secret('token 1') }
     expect(await get(['key'], rejected)).toBe('token 2')
@@ -338,7 +338,7 @@ describe('many callers', () => {
     expect(logins).toBe(2)
   })
 
-  test('who give up do not end the login for the others', async () => {
+  test('do not end the login for the others by giving up', async () => {
     const gate = Promise.withResolvers<void>()
     answer = () => gate.promise
     const impatient = Promise.race([get(), Promise.reject(new Error('gave up'))])
@@ -370,7 +370,7 @@ describe('many callers', () => {
     expect(await get()).toBe('token 4')
   })
 
-  test('during an outage make one login a second, and are not told of it for longer after it is over', async () => {
+  test('during an outage make one login a second, and hear of it no longer than it lasts', async () => {
     answer = () => Promise.reject(outage())
     for (let second = 0; second < 10; second++) {
       for (let call = 0; call < 100; call++)

@@ -1,6 +1,6 @@
 /**
- * What the code for upstreams, profiles and the contract over HTTP costs a sidecar that has none: nothing of
- * it is loaded.
+ * A sidecar without upstreams, profiles and the contract over HTTP pays nothing for their code: it is not
+ * loaded.
  */
 import { testLoading } from '../support/processes/loaded.ts'
 import { newFile } from '../support/suite/resources.ts'

@@ -1,6 +1,6 @@
 /**
- * What is believed of an upstream's answers about tokens, to the letter. What an upstream that misbehaves on
- * the wire gets is in `wire.test.ts`.
+ * The parts of an upstream's answers about tokens that are believed, to the letter. `wire.test.ts` has the
+ * answers to an upstream that misbehaves on the wire.
  */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -75,7 +75,7 @@ describe('of a token that was asked about is believed', () => {
   test.each<[what: string, change: Change, described: Partial<typeof DESCRIBED> | object]>([
     ['everything', {}, {}],
     ['an answer that names the token', { headers: { 'x-subject-token': VALUE } }, {}],
-    ['an answer of somebody between', { status: 203 }, {}],
+    ['an answer of a proxy between', { status: 203 }, {}],
     ['an account', { token: OF_ACCOUNT }, { scope: { account: '123456' }, projectId: undefined }],
     ['a project that is said to be one', { token: { is_domain: false } }, {}],
     ['the same of the project', { token: { project: { ...PROJECT, is_domain: false } } }, {}],

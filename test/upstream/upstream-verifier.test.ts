@@ -1,4 +1,4 @@
-/** What is remembered of an upstream's answers about tokens, with clocks of the test. */
+/** The memory of an upstream's answers about tokens, with clocks of the test. */
 import { beforeEach, expect, test } from 'vitest'
 import type { TokenKind } from '../../engine/index.ts'
 import type { DescribedToken } from '../../sidecar/authority/upstream/token-answer.ts'
@@ -30,7 +30,7 @@ let monotonicMs: number
 let questions: number
 let answer: () => Promise<Validation>
 let own: () => Promise<{ readonly value: Secret }>
-/** What the profiles heard, and the token that one of them had. */
+/** The questions that the profiles heard, and the token that one of them had. */
 let unknown: unknown[]
 let issued: VerifiedToken | undefined
 let verifiers: Verifiers
@@ -238,7 +238,7 @@ test('a new matrix gives a known token the kind that it has in that', async () =
   expect(questions).toBe(1)
 })
 
-test('two upstreams: the first that vouches is believed, and the token goes no further', async () => {
+test('two upstreams: the first that knows the token is believed, and the token goes no further', async () => {
   const asked: string[] = []
   const remote = (name: string, ok: boolean) => ({
     name,

@@ -120,7 +120,7 @@ describe('a login', () => {
   test.each<[claim: string, change: Change, expected: string]>([
     ['two tokens', withHeader(['gAAAAA-one', 'gAAAAA-two']), 'one token in X-Subject-Token, found several'],
     ['HTML', answering({ body: '<html>canary: please log in</html>' }), 'a body of JSON with each key once'],
-  ])('whose answer has %s is an error', async (_claim, change, expected) => {
+  ])('is an error if its answer has %s', async (_claim, change, expected) => {
     upstream.change = change
     expect(await refused(logIn())).toMatchObject(badAnswer(expected))
   })
@@ -133,7 +133,7 @@ describe('a login', () => {
       'headers of at most 262144 bytes',
     ],
     ['a body of 2 MB', {}, 'canary'.repeat(350_000), 'a body of at most 1048576 bytes'],
-  ])('whose answer has %s is an error', async (_claim, headers, body, expected) => {
+  ])('is an error if its answer has %s', async (_claim, headers, body, expected) => {
     upstream.takeOver = (response) => {
       response.writeHead(201, headers)
       response.end(body)
@@ -142,7 +142,7 @@ describe('a login', () => {
     expect(await refused(logIn())).toMatchObject(badAnswer(expected))
   })
 
-  test('whose answer never ends is an error at the time limit', async () => {
+  test('is an error at the time limit if its answer never ends', async () => {
     upstream.takeOver = (response) => {
       response.writeHead(201, { 'x-subject-token': 'gAAAAA-one' })
       const more = setInterval(() => response.write(' '), 5)
@@ -194,7 +194,7 @@ describe('a login', () => {
     expect(upstream.seen.length - before).toBe(requests)
   })
 
-  test('that a proxy could not pass on succeeds when it is repeated', async () => {
+  test('succeeds when it is repeated if a proxy could not forward it', async () => {
     let answers = 0
     upstream.change = (answer) => {
       if (answers++ === 0) answer.status = 503
@@ -287,7 +287,7 @@ describe('a question about a token', () => {
     expect(await ask('gAAAAA-unknown')).toEqual({ type: 'unknown' })
   })
 
-  test('that a server does not take for its length says nothing of others', async () => {
+  test('says nothing of others if a server refuses it for its length', async () => {
     const events: string[] = []
     const onLeftAlone = (_upstream: string, problem: string) => void events.push(problem)
     const authority = authorityOf(undefined, undefined, {}, { onLeftAlone, onBack: () => {} })
