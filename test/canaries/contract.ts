@@ -192,7 +192,7 @@ const ROWS: readonly ContractRow[] = [
   },
   { what: 'a revocation by an unknown caller', method: 'Revoke', input: (at) => ({ value: at.revoked }) },
   {
-    what: 'a revocation by somebody else',
+    what: 'a revocation by another user',
     method: 'Revoke',
     input: (at) => ({ value: `${at.token}x` }),
     headers: () => ({ 'x-auth-token': CANARY }),

@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string>>
 
 const METHOD = '/portcullis.v1.AuthorizationService/Check'
 
-/** What no client of gRPC would send. */
+/** Requests that no client of gRPC would send. */
 const RAW: readonly (readonly [what: string, headers: Headers, body: (stage: Stage) => Buffer])[] = [
   ['bytes that are no message', {}, (at) => enveloped(Buffer.from(`\u0000${CANARY}${at.token}`))],
   ['a message that is cut off', {}, (at) => enveloped(Buffer.from(at.token)).subarray(0, -9)],

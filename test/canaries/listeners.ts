@@ -1,11 +1,11 @@
-/** The rows of egress and of the health listener, and what is no HTTP on any listener. */
+/** The rows of egress and of the health listener, and bytes that are not HTTP on any listener. */
 
 import { askAt } from '../support/identity/identity.ts'
 import { ask as askEgress, exchange } from '../support/sidecar/egress.ts'
 import { type Row, settled } from './rows.ts'
 import { CANARY, REQUEST_ID, type Stage } from './stage.ts'
 
-/** What is not HTTP as it should be, on each listener that speaks it. */
+/** Malformed HTTP, on each listener that speaks it. */
 const BYTES: readonly (readonly [what: string, bytes: string])[] = [
   ['a header without a colon', `GET / HTTP/1.1\r\nHost: a\r\n${CANARY}\r\n\r\n`],
   ['a control character in a header', `GET / HTTP/1.1\r\nHost: a\r\nX-Token: \u0001${CANARY}\r\n\r\n`],

@@ -13,7 +13,7 @@ import { shownIn } from './search.ts'
 import { startStage } from './stage.ts'
 
 const OVER_GRPC: readonly Row[] = [...rowsOver('gRPC'), ...RAW_ROWS, ...ENVOY_ROWS]
-/** What does not depend on the transport of gRPC is asked once. */
+/** Rows that do not depend on the transport of gRPC are asked once. */
 const OVER_HTTP: readonly Row[] = [
   ...FORMS.flatMap(rowsOver),
   ...[HTTP_ROWS, PANEL_ROWS, BYTE_ROWS, EGRESS_ROWS, HEALTH_ROWS].flat(),
@@ -38,7 +38,7 @@ describe.each<['sockets' | 'grpc-js', readonly Row[]]>([
     expect(shownIn(logLines.slice(before).join(''), stage.secrets)).toEqual([])
   })
 
-  test.each(Object.keys(stage.outputs))('what came out meanwhile has no secret: %s', async (name) => {
+  test.each(Object.keys(stage.outputs))('the output of meanwhile has no secret: %s', async (name) => {
     const text = (await stage.outputs[name]?.()) ?? ''
     expect(text.length).toBeGreaterThan(100)
     const shown = shownIn(text, stage.secrets)

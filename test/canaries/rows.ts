@@ -1,4 +1,4 @@
-/** What the rows of every protocol have in common. */
+/** The common parts of every protocol's rows. */
 import type { Stage } from './stage.ts'
 
 /** A request with secrets in it. */
@@ -30,7 +30,7 @@ export function textOf(value: unknown, seen = new Set<unknown>()): string {
   return entries.map(([key, each]) => `${textOf(key, seen)}: ${textOf(each, seen)}\n`).join('')
 }
 
-/** What came of a promise, an error with all that is in it. */
+/** The outcome of a promise, an error with all that is in it. */
 export async function settled(answer: Promise<unknown>): Promise<unknown> {
   const [outcome] = await Promise.allSettled([answer])
   return outcome?.status === 'rejected' ? outcome.reason : outcome?.value

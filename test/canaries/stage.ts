@@ -22,12 +22,12 @@ import {
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 import type { Secrets } from './search.ts'
 
-/** What no output may hold, and no secret of the sidecar: rows put it where nothing secret belongs. */
+/** A text that no output may hold, and and no secret of the sidecar: rows put it where no secret belongs. */
 export const CANARY = letters()
 
 /**
- * What is put where an API, a kind or an account belongs. The decision log has what was asked, and nothing
- * else has it.
+ * A text in place of an API, a kind or an account. The decision log has the questions, and no other output
+ * has it.
  */
 export const ASKED = letters()
 
@@ -158,15 +158,15 @@ async function allDecisions({ client }: RunningSidecar, read: () => string): Pro
 }
 
 /**
- * What is secret of a token: of one of ours its signature, because its header and its claims are what answers
- * say, too. Those of the upstream differ at their beginning.
+ * The secret part of a token: of one of ours its signature, because answers have its header and its claims,
+ * too. Those of the upstream differ at their beginning.
  */
 export function secretOf(token: string): string {
   if (token.startsWith('gAAAAA')) return token.slice(0, 13)
   return token.slice(token.lastIndexOf('.') + 1)
 }
 
-/** What the files of a data folder keep secret. */
+/** The secrets in the files of a data folder. */
 export function secretsIn(folder: string): Secrets {
   const text = (name: string) => readFileSync(join(folder, name), 'utf8').trim()
   const { keys } = JSON.parse(text('signing-keys.json')) as { keys: { state: string; private_key: string }[] }
