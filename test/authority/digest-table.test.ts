@@ -14,7 +14,7 @@ test('a table has what was added while it grows, and nothing else', () => {
   expect(others.filter((digest) => table.get(digest) !== undefined)).toEqual([])
 })
 
-test('a digest is told from one that differs in any of its first 127 bits', () => {
+test('a digest differs from one with another bit among its first 127', () => {
   const table = new DigestTable()
   const [digest] = digests(1) as [Buffer]
   table.set(digest, 7)

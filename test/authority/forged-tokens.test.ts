@@ -39,7 +39,7 @@ function verifying() {
   }
 }
 
-/** A key of somebody else, who says that it is this one. */
+/** A key of another issuer, who says that it is this one. */
 function posingAs({ id }: TestKey): TestKey {
   return { id, ...generateKeyPairSync('ed25519') }
 }
@@ -80,7 +80,7 @@ test('many questions of a connection about one token are one piece of work', asy
   expect(await found[0]).toBeDefined()
 })
 
-test('what waits for a token that cannot be verified gets the error, and the next question is a new one', async () => {
+test('all who wait for a token that cannot be verified get the error, and the next question is a new one', async () => {
   const { key, verified, turns, seen } = verifying()
   const token = signedToken(key, CLAIMS)
   const connection = {}

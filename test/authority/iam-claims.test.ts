@@ -17,7 +17,7 @@ const OF_CREDENTIAL = Buffer.from(CREDENTIAL_ID, 'hex').toString('base64url')
 const TIME_MAX = 253_402_300_799
 const LONG = 'a'.repeat(255)
 
-/** What every token claims. */
+/** The claims of every token. */
 const CLAIMS: IamClaims = {
   ...{ kind: 'iam_token_account_scoped', account: '123456', sub: 'u1', name: 'robot', type: 'service_user' },
   ...{ gen: 1, jti: ID, iat: 1_800_000_000 },

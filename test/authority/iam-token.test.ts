@@ -19,7 +19,7 @@ const ID = 'Aa0_-Aa0_-Aa0_-Aa0_-Aa'
 const PARENT_ID = 'Bb1_-Bb1_-Bb1_-Bb1_-Bb'
 const CRED = { id: '0123456789abcdef0123456789abcdef', unrestricted: false, limited: true }
 
-/** What every token claims. */
+/** The claims of every token. */
 const CLAIMS: IamClaims = {
   ...{ kind: 'iam_token_account_scoped', account: '123456', sub: 'u1', name: 'robot', type: 'service_user' },
   ...{ gen: 1, jti: ID, iat: 1_800_000_000 },
@@ -188,7 +188,7 @@ describe('a signer', () => {
     expect(signer.verify(genuine)).toBeUndefined()
   })
 
-  test('reports an unknown key once a minute, and only an id in the form of its own', () => {
+  test('reports an unknown key once a minute, and an id only in the form of ours', () => {
     const { alg, kid, typ } = headerFor(asTestKey(UNKNOWN)) as Record<string, string>
     const headers = [
       ...[

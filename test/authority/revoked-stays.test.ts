@@ -1,5 +1,5 @@
 /**
- * What was revoked stays revoked, whatever the clock and the matrix do, and after restarts.
+ * A revoked token stays revoked, whatever the clock and the matrix do, and after restarts.
  * `test/directory/contract/revoked.ts` searches for a history that brings a token back.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -30,7 +30,7 @@ const branch = await client.issue({
 const check = (api: string, authorization: string) =>
   client.check({ api, credentials: [['Authorization', authorization]] })
 
-describe('what is issued', () => {
+describe('an issued token', () => {
   test.each<[kind: string, token: IssuedToken, prefix: string]>([
     ['staff_badge', staff, 'stf_'],
     ['branch_badge', branch, 'brb_'],
@@ -63,7 +63,7 @@ test.each([
     401,
     'Portcullis header="Authorization", scheme="Bearer", reason="CREDENTIAL_MISSING"',
   ],
-])('a proxy is told of %s with the scheme', async (_claim, authorization, status, challenge) => {
+])('a proxy that sends %s gets the scheme', async (_claim, authorization, status, challenge) => {
   const value = authorization()
   const answer = await ask({
     path: '/authorize',

@@ -1,5 +1,5 @@
 /**
- * Which Ed25519 signatures count (RFC 8032). Verification is Node's, so that an exchange of Node or of its
+ * The Ed25519 signatures that count (RFC 8032). Verification is Node's, so that an exchange of Node or of its
  * OpenSSL shows here. No package of the npm registry carries Wycheproof's vectors; the cases are those of the
  * RFC and the ones that implementations are known to differ in.
  */
@@ -86,7 +86,7 @@ const { value } = await issued(running, await populate(running))
 const [signed, signature] = [value.slice(0, value.lastIndexOf('.')), value.slice(value.lastIndexOf('.') + 1)]
 const genuine = Buffer.from(signature, 'base64url')
 
-/** The answers to checks of the token with these signatures instead of its own. */
+/** The answers to checks of the token with these signatures instead of the genuine one. */
 async function reasonsWith(signatures: readonly Buffer[]): Promise<string[]> {
   const tokens = signatures.map((bytes) => `${signed}.${bytes.toString('base64url')}`)
   const checks = tokens.map((token) => ({ api: 'iam', credentials: [['X-Auth-Token', token]] as const }))
@@ -123,7 +123,7 @@ const SMALL = [0n, 1n, FIELD - 1n, FIELD, FIELD + 1n, ...ORDER_8]
   .flatMap((y) => [y, y | (1n << 255n)])
   .map(bytesOf)
 
-test('a key of small order vouches for nothing', () => {
+test('a key of small order verifies no signature', () => {
   const messages = Array.from({ length: 16 }, (_, index) => Buffer.from(`message ${index}`))
   const accepted = SMALL.flatMap((point) =>
     SMALL.filter((r) =>

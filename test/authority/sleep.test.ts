@@ -1,5 +1,5 @@
 /**
- * What the sidecar remembers ends while its machine sleeps, although the monotonic clock stands still then.
+ * The sidecar's memory ends while its machine sleeps, although the monotonic clock stands still then.
  */
 import { createSecretKey } from 'node:crypto'
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const TODAY = 20_000
 
-describe('what waits to be written', () => {
+describe('a use that waits to be written', () => {
   /** Days that arrived, in the order of the writes. */
   const written: [id: string, day: number][][] = []
   const events: string[] = []
@@ -149,7 +149,7 @@ describe('a use', () => {
     const verify = ({ authority }: Opened, from = {}) => authority.verify(value, tokenKinds, from)
     return { folder, opened, verify }
   }
-  /** What the directory says once what waits has been written. */
+  /** The day in the directory, once the waiting uses have been written. */
   async function dayIn(folder: string): Promise<number | undefined> {
     const { administration, close } = await open(folder, TODAY)
     const list = { account: ACCOUNT, userName: 'owner', pageSize: 1, pageToken: '' }

@@ -51,17 +51,17 @@ test.each<[what: string, text: string]>([
   ['something before it', `x${TOKEN}`],
   ['something behind it', `${TOKEN}0`],
   ['a line break behind it', `${TOKEN}\n`],
-])('%s is no static token', (_what, text) => {
+])('%s is not a static token', (_what, text) => {
   expect(isWellFormedStaticToken(text)).toBe(false)
 })
 
-test('what begins as a static token is taken for one, also where it is none', () => {
+test('a text that begins as a static token is taken for one, even if it is malformed', () => {
   const texts = [TOKEN, 'pcst_', 'pcst', '', `x${TOKEN}`, 'x_pcst_']
   expect(texts.filter(looksLikeStaticToken)).toEqual([TOKEN, 'pcst_'])
   expect(isWellFormedStaticToken(TOKEN)).toBe(true)
 })
 
-test('what is stored is a keyed hash, and a pepper is known by that of a fixed text', () => {
+test('a stored token is a keyed hash, and a pepper is known by that of a fixed text', () => {
   const hex = '0123456789abcdef'.repeat(4)
   const pepper = pepperOf(`${hex}\n`, 'a file')
   const hmac = (text: string) => createHmac('sha256', Buffer.from(hex, 'hex')).update(text).digest('hex')
@@ -69,7 +69,7 @@ test('what is stored is a keyed hash, and a pepper is known by that of a fixed t
   expect(fingerprintOf(pepper)).toBe(hmac('fingerprint').slice(0, 16))
 })
 
-test.each(['', 'ab'.repeat(31), 'ab'.repeat(33), `${'ab'.repeat(31)}no`])('%j is no pepper', (text) => {
+test.each(['', 'ab'.repeat(31), 'ab'.repeat(33), `${'ab'.repeat(31)}no`])('%j is not a pepper', (text) => {
   expect(() => pepperOf(text, 'a file')).toThrow(
     expect.objectContaining({ message: 'a file: expected 64 hex digits' }),
   )

@@ -1,4 +1,4 @@
-/** What is remembered of tokens, and what is forgotten first. */
+/** The tokens that are remembered, and those that are forgotten first. */
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { TokenMemory } from '../../sidecar/authority/token-memory.ts'

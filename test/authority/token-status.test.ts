@@ -1,4 +1,4 @@
-/** What the time and the status of a genuine token mean for a request. */
+/** The meaning of the time and the status of a genuine token for a request. */
 
 import { expect, test } from 'vitest'
 import { faultOfTime, INVALID, verificationOf } from '../../sidecar/authority/token-status.ts'
