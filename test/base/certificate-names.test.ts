@@ -73,7 +73,7 @@ describe('a caller who is known by a certificate', () => {
     expect(() => known.confirm(found)).toThrow(/^the client certificate has no name of a caller/)
   })
 
-  test('is no caller for an unknown name, and ambiguous with the name of another caller, expired or not', () => {
+  test('names no caller if it is unknown, and is ambiguous with the name of another caller, expired or not', () => {
     nowMs = 10
     expect(callers().find(shown('other'))).toBeUndefined()
     expect(callers().find(shown('late'))).toBeUndefined()

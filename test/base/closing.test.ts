@@ -28,7 +28,7 @@ const http = sidecar.httpAddress ?? ''
 
 const STREAM = '/portcullis.v1.AuthorizationService/WatchChanges'
 
-/** What the system keeps for both sides, and what the sidecar may read, are far less. */
+/** Far more than the system keeps for both sides, and than the sidecar may read. */
 const TOO_MUCH_BYTES = 67_108_864
 
 const half = (head: string, host: string) =>
@@ -105,7 +105,7 @@ test.each<[what: string, address: string, sent: string, status: number]>([
   expect(taken).toBeLessThan(TOO_MUCH_BYTES)
 })
 
-test('what is dropped of all connections has one turn at a time', async () => {
+test('the dropped bytes of all connections have one turn at a time', async () => {
   vi.useFakeTimers()
   const bodies = [0, 1, 2].map(() => Readable.from(Array(4).fill(Buffer.alloc(65_536))))
   let parts = 0

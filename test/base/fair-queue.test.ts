@@ -105,7 +105,7 @@ describe('in a full lane', () => {
     expect(refused).toEqual(expected)
   })
 
-  test('who has little waiting is never refused for those who have much', async () => {
+  test('a source with few waiting calls is never refused for those with many', async () => {
     const { arrive } = newQueue({ waiting: 50 })
     arrive('first running')
     for (let round = 0; round < 20; round++) {

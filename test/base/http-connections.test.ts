@@ -1,6 +1,6 @@
 /**
- * What clients of HTTP may hold: when there is no room, the longest wait gives way, and health checks are
- * answered in any case.
+ * The connections that clients of HTTP may hold: when there is no room, the longest wait is evicted, and
+ * health checks are answered in any case.
  */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
@@ -81,7 +81,7 @@ test.each<[what: string, sent: string, expected: readonly boolean[]]>([
   // The first one has a place that is kept for those that were answered.
   ['idle after a request', get('/'), [false, true, false]],
 ])(
-  'of connections %s, the one that waits for longest gives way to a new one',
+  'of connections %s, the one that waits for longest is evicted for a new one',
   async (_what, sent, expected) => {
     const { open, bounds } = await start()
     const waiting: Client[] = []
@@ -104,7 +104,7 @@ test('while the server works for all connections, a few more get answers to heal
   await eventually(() => slow.length === 3)
   const probe = open().send(get('/healthz'))
   expect(await probe.answer()).toBe(200)
-  // The probe has its answer, and its connection gives way.
+  // The probe has its answer, and its connection is evicted.
   expect(await open().send(get('/')).answer()).toBe(503)
   await eventually(() => probe.closed)
   for (const answer of slow) answer()

@@ -1,4 +1,4 @@
-/** Turns of costly work: so much in one turn of the event loop, and connections one after the other. */
+/** Turns of costly work: a share of each turn of the event loop, and connections one after the other. */
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Turns } from '../../sidecar/base/turns.ts'
@@ -95,7 +95,7 @@ test('a connection that comes under suspicion loses its place to those that wait
   expect(await order(turns, [...times(2, a, 'a'), ...times(4, b, 'b')])).toBe('b b b a b a')
 })
 
-test('what waits is counted, and apart that of connections that are suspected', async () => {
+test('waiting work is counted, and separately that of connections that are suspected', async () => {
   const turns = exhausted()
   turns.suspect(a)
   const all = [...times(3, a, 'a'), ...times(2, b, 'b')].map(([connection]) =>
@@ -106,7 +106,7 @@ test('what waits is counted, and apart that of connections that are suspected', 
   expect(turns.waiting).toEqual({ unsuspected: 0, suspected: 0 })
 })
 
-test('what work asks for is part of it', async () => {
+test('work that other work asks for is part of it', async () => {
   const turns = exhausted()
   const inner = turns.run(a, () => {
     takes(LONG_MS)

@@ -1,6 +1,6 @@
 /**
- * What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was
- * told another one. Of workers: test/process/workers.test.ts.
+ * The young generation of V8, for the objects of calls: a size that loading the sidecar does not enlarge,
+ * unless Node has a setting for another one. Of workers: test/process/workers.test.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { serveDemo } from '../support/processes/processes.ts'
 import { youngGenerations } from '../support/processes/young-generations.ts'
 import { newFile } from '../support/suite/resources.ts'
 
-/** What `serve` had at its end. */
+/** The sizes of `serve` at its end. */
 async function sizeOf(nodeFlags: readonly string[] = []): Promise<number[]> {
   const young = youngGenerations()
   const { stop } = await serveDemo([], { environment: young.environment(...nodeFlags) })
@@ -24,7 +24,7 @@ test('it stays at 1 MB while the sidecar starts', async () => {
   expect(await sizeOf()).toEqual([1])
 })
 
-test('it grows where Node was told a size', async () => {
+test('it grows where Node has a setting for its size', async () => {
   const [size = 0] = await sizeOf(['--max-semi-space-size=16'])
   expect(size).toBeGreaterThan(1)
 })
