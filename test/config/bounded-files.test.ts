@@ -1,4 +1,4 @@
-/** Files that tell no size, as devices and pipes do: no more than the limit is read of one. */
+/** Files without a size, as devices and pipes are: no more than the limit is read of one. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resourc
 
 const MEBIBYTE = 1_048_576
 
-/** A pipe that has so many bytes. */
+/** A pipe that has this many bytes. */
 function newPipe(bytes: number, name: string): string {
   const path = join(newFolder(), name)
   const script = `mkfifo "$0" && exec head -c ${bytes} /dev/zero > "$0"`

@@ -127,7 +127,7 @@ describe('a sidecar', () => {
 
   describe.each([
     ['all can write', 0o777, 'can replace it: its folder FOLDER has mode 0777; expected mode 0755'],
-    ['all can write, and nobody can replace the files of others', 0o1777, undefined],
+    ['all can write, and no user can replace the files of others', 0o1777, undefined],
     ['its group can write', 0o775, undefined],
   ])('where a folder is one in which %s,', (_what, mode, problem) => {
     const FILES = ['config', 'password', 'token'] as const
@@ -276,7 +276,7 @@ function secretKeys(schema: Schema, path: readonly string[] = []): (readonly str
   ]
 }
 
-/** What has this value there, and nothing else. */
+/** An object with this value there, and nothing else. */
 function holding([key = '', ...rest]: readonly string[], value: string, beside: unknown): unknown {
   const inner = (there: unknown) => (rest.length === 0 ? value : holding(rest, value, there))
   if (key === '[]') return [inner(undefined)]

@@ -17,7 +17,7 @@ const SECRET = 'canary-0123456789abcdef0123456789abcdef'
 
 afterEach(() => vi.unstubAllEnvs())
 
-/** What a place makes of the secret in a file. */
+/** Reads the secret in a file as its place does. */
 type Reader = (file: string, content: Buffer) => string | undefined | Promise<string | undefined>
 
 function profileOf(source: object, environment: Record<string, string> = {}): string | undefined {
