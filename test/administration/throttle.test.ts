@@ -74,7 +74,7 @@ describe('failed logins', () => {
       ['fewer do not', SOURCE_FAILURES - 1, 0, {}, true],
       ['until the pause is over', SOURCE_FAILURES, PAUSE_MS - 1, {}, false],
       ['and no longer', SOURCE_FAILURES, PAUSE_MS, {}, true],
-      ['from another source everybody logs in', SOURCE_FAILURES, 0, { source: '192.0.2.2' }, true],
+      ['from another source every user logs in', SOURCE_FAILURES, 0, { source: '192.0.2.2' }, true],
     ])('%s', async (_claim, failures, laterMs, who, expected) => {
       for (let index = 0; index < failures; index++)
         await end(1, 'failed', { ...USER, userName: `name ${index}` })

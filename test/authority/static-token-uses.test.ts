@@ -123,7 +123,7 @@ describe('a use that waits to be written', () => {
 })
 
 describe('a use', () => {
-  /** An authority on a folder, whose clock shows a day and counts who looks at it. */
+  /** An authority on a folder, whose clock shows a day and counts the looks at it. */
   async function open(folder: string, day: number) {
     const clock = { looks: 0 }
     const opened = await openEmbeddedAuthority({

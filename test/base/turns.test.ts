@@ -115,7 +115,7 @@ test('work that other work asks for is part of it', async () => {
   expect(await inner).toBe('at once')
 })
 
-test('an error of the work is that of who asked, at once or later', async () => {
+test('an error of the work goes to its caller, at once or later', async () => {
   const fails = () => {
     throw new Error('it fails')
   }

@@ -210,7 +210,7 @@ test('the steps of a link are made until one is refused', () => {
   expect([playground.steps, refused[0]?.code]).toEqual([[[accept]], 'id-taken'])
 })
 
-test('cells show what is another one than before, and what contradicts', () => {
+test('cells show what has changed, and what contradicts', () => {
   const begin = small()
   const { states } = after(begin, [accept, reject, { type: 'remove', part: 'apis', id: 'cellar' }])
   const rows = editedRows(states[1] as never, begin.states[0].matrix)

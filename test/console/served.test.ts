@@ -204,7 +204,7 @@ describe('where callers alone may ask for the matrix', async () => {
     expect((await adam.call('AuthorizationService/GetMatrix', {})).status).toBe(403)
   })
 
-  test('nothing else that a stranger can read has anything of it', async () => {
+  test('no other answer to a stranger has any part of it', async () => {
     const page = await plain.ask({ path: '/console/' })
     const assets = [...page.text.matchAll(/"(assets\/[^"]+)"/g)].map(([, name]) => `/console/${name}`)
     expect(assets.length).toBeGreaterThan(0)
@@ -218,7 +218,7 @@ describe('where callers alone may ask for the matrix', async () => {
   })
 })
 
-test('where everybody of this machine may ask, a caller token that is presented must be valid all the same', async () => {
+test('a caller token that is presented must be valid, also where every process of this machine may ask', async () => {
   const { ask } = await startIdentity({ flags: ON })
   const headers = { authorization: `Bearer ${'x'.repeat(40)}` }
   const answer = await ask({ path: '/console/rules.json', headers })

@@ -43,12 +43,12 @@ test('a call of an operator with a session begins before strangers who came earl
   expect(await strangersBefore({ session: OF_OPERATOR })).toBeLessThan(20)
 })
 
-test('so does the login of a caller by the caller token', async () => {
+test('a login by a caller token begins before them, too', async () => {
   expect(await strangersBefore({ authorization: [`Bearer ${TOKEN}`] })).toBeLessThan(20)
   expect(await strangersBefore({ authorization: ['Bearer x'] })).toBeGreaterThan(20)
 })
 
-test('a call does not where the caller was withdrawn; then connections take turns', async () => {
+test('a call of a withdrawn caller does not; then connections take turns', async () => {
   const withdrawn = await strangersBefore({ session: OF_OPERATOR }, new Callers([]))
   expect(withdrawn).toBeGreaterThan(20)
   expect(withdrawn).toBe(await strangersBefore({ session: OF_NOBODY }))

@@ -16,7 +16,7 @@ const REFUSED = { reason: 'PASSKEY_REFUSED' }
 
 const stage = new PanelStage()
 
-test('a passkey logs in by itself, also who has a one-time code, and each answer once', async () => {
+test('a passkey logs in by itself, also a user with a one-time code, and each answer once', async () => {
   const person = await stage.newPerson()
   await stage.withCode(person)
   const authenticator = await stage.withPasskey(person)
@@ -59,7 +59,7 @@ test.each<[what: string, lose: (person: Person, id: string) => Promise<unknown>]
     'belongs to a deleted user',
     ({ user }) => stage.store.change('a test', (change) => change.deleteUser(user)),
   ],
-  ['belongs to who was invited again', ({ account, name }) => stage.accept(account, name)],
+  ['belongs to a user who was invited again', ({ account, name }) => stage.accept(account, name)],
 ])('a passkey that %s is refused, also where its answer was verified before', async (_what, lose) => {
   const person = await stage.newPerson()
   const authenticator = await stage.withPasskey(person)

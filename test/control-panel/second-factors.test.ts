@@ -25,7 +25,7 @@ import { codeAt, wrongCodeAt } from '../support/identity/totp.ts'
 const stage = new PanelStage()
 
 describe('a password', () => {
-  test('is enough for who has no second factor, and asks for what there is otherwise', async () => {
+  test('is enough without a second factor, and else asks for one that there is', async () => {
     const person = await stage.newPerson()
     await stage.logIn(person)
     await stage.withCode(person)
@@ -167,7 +167,7 @@ describe('a one-time code', () => {
     expect(await guess(104)).toBe('CODE_WRONG')
   })
 
-  test('cannot be kept from its user by who does not know the password', async () => {
+  test('cannot be kept from its user by a stranger without the password', async () => {
     const person = await stage.newPerson()
     const secret = await stage.withCode(person)
     for (let index = 0; index < 20; index++)

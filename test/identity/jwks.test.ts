@@ -68,7 +68,7 @@ describe('while the keys are rotated and withdrawn', async () => {
     await expect(jwtVerify(`${header}.${claims}A.${signature}`, by)).rejects.toThrow()
   })
 
-  test('a new version has another ETag, and who has the current one is not sent it again', async () => {
+  test('a new version has another ETag, and a client with the current one is not sent it again', async () => {
     const { headers } = await get()
     const { etag = '' } = headers
     expect(headers).toMatchObject({ 'cache-control': KEPT, etag: expect.stringMatching(/^"[\w-]{43}"$/) })

@@ -144,7 +144,7 @@ describe('a file without a usable secret is refused at the start', () => {
     await expect(starting).rejects.not.toThrow('short-secret')
   })
 
-  test('missing, or changeable by everybody, or of no proxy', async () => {
+  test('missing, or open to changes by all users, or of no proxy', async () => {
     const file = newFile(SECRET, 'proxy.secret')
     const startingWith = (http: object) => runSidecar({ config: configOf(http) })
     await expect(

@@ -48,7 +48,7 @@ describe('by default', async () => {
   })
 })
 
-describe('by a mapping of one’s own', async () => {
+describe('by a configured mapping', async () => {
   const rolesOf = await rolesWith(
     'http: { roles: { account: [manager, reader], projects: [member, reader], by_role: { iam.admin: [admin], auditor: [] } } }',
   )

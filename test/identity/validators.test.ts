@@ -97,7 +97,7 @@ describe('a validator', () => {
   })
 })
 
-test('a directory file makes validators, and leaves those alone of whom it says nothing', async () => {
+test('a directory file makes validators, and does not change those that it does not name', async () => {
   const file = (validator?: boolean) => ({
     accounts: [
       {

@@ -127,7 +127,7 @@ describe("the sidecar's own token", () => {
   })
 })
 
-test('an account that the directory gets later is its own from then on, within the time of the cache', async () => {
+test('an account that the directory gets later belongs to it from then on, within the time of the cache', async () => {
   await running.sidecar.run(TESTER, 'createAccount', { account: '555555' })
   cloud.users.push({ account: '555555', name: 'late', password: PASSWORD, roles: { '': ['member'] } })
   expect(await check(cloud.issue('late'))).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })

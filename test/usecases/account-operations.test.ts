@@ -166,7 +166,7 @@ describe('address restrictions', () => {
     return outcome
   }
 
-  test('are looked at before: the requester, and everybody else', async () => {
+  test('are looked at before: the requester, and all others', async () => {
     const [, ...rest] = KNOWN
     for (const ranges of [INSIDE, OUTSIDE]) {
       expect(await preview(owner(), ranges)).toEqual({

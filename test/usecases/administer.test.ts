@@ -1,6 +1,6 @@
 /**
- * The steps of every operation of administration: the requester, their right, before the work and again at
- * the turn of the change, and how much they may change.
+ * The steps of every operation of administration: the requester, their right, and how much they may change.
+ * The right is checked before the work, and again at the turn of the change.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -52,7 +52,7 @@ beforeEach(() => {
 })
 
 describe('the requester', () => {
-  test('is who the change was made by', async () => {
+  test('is the author of the change', async () => {
     const { value, token } = await panelToken('owner')
     const name = newName()
     expect(await ask(byIamToken(value), 'createProject', { account, name })).toEqual(
@@ -65,7 +65,7 @@ describe('the requester', () => {
     })
   })
 
-  test('and cannot, changes nothing', async () => {
+  test('without the right changes nothing', async () => {
     const before = await trail()
     const request = { account, name: newName() }
     const refused = await ask(await tokenOf('tester'), 'createProject', request)
@@ -157,7 +157,7 @@ describe('a session that was not confirmed for ten minutes', () => {
 })
 
 describe('a requester who has lost a right since they were authenticated', () => {
-  /** Asks as who had the right, after they have lost it. */
+  /** Asks as a requester who had the right, after they have lost it. */
   async function afterLosing<Name extends OperationName>(
     name: string,
     lost: { readonly owner?: boolean; readonly roles?: readonly string[] },

@@ -17,7 +17,7 @@ const KEYS = ['key-1', 'key-2']
 const nameWith = (change: Partial<Writable<TokenKind>>, trusted: readonly string[] = KEYS) =>
   answerBasisOf(() => trusted)(engineWith(change)).name
 
-test('it is the same object until the keys or the engine are others', () => {
+test('it is the same object until the keys or the engine change', () => {
   let trusted: readonly string[] = KEYS
   const basis = answerBasisOf(() => trusted)
   const [one, other] = [engineWith(), engineWith({ prefix: 'day_' })]

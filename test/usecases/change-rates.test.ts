@@ -62,7 +62,7 @@ test('the changes of a principal in one lane do not count in another', () => {
   expect([spend(rates, 'users'), spend(rates, 'administrators')]).toEqual([10, 0])
 })
 
-test('a monotonic clock is the default, and who has no rate takes no place', () => {
+test('a monotonic clock is the default, and a principal without a rate takes no place', () => {
   const rates = new ChangeRates(LIMITS)
   for (let index = 0; index < 10; index++) rates.spend({ lane: 'users', principal: 'a' })
   for (let index = 0; index < 10_000; index++) rates.spend({ lane: 'operators', principal: `${index}` })

@@ -100,7 +100,7 @@ describe('a session is confirmed', () => {
     expect(confirmedAtMs).toBe(clock.nowMs - MINUTE_MS)
   })
 
-  test('from an address that the account does not allow it is not, and no code is guessed', async () => {
+  test('never from an address that the account does not allow, and no code is guessed', async () => {
     const { session } = await panel.withCode('tester')
     await panel.restrictTo(ELSEWHERE)
     const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
@@ -109,14 +109,14 @@ describe('a session is confirmed', () => {
     expect(counted.mock.calls.filter(([{ guesses }]) => guesses === 'code')).toEqual([])
   })
 
-  test('while it ends it is not', async () => {
+  test('never while it ends', async () => {
     const session = await panel.sessionOf('owner')
     const find = controlPanel.sessions.find.bind(controlPanel.sessions)
     vi.spyOn(controlPanel.sessions, 'find').mockImplementationOnce(find).mockResolvedValueOnce(undefined)
     expect(await confirm(services, call, session, byPassword(PASSWORD))).toBe(ENDED)
   })
 
-  test('by a wrong token it is not, which counts as a wrong login', async () => {
+  test('never by a wrong token, which counts as a wrong login', async () => {
     const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
     const session = await panel.sessionOf('clerk')
     await confirm(services, call, session, byToken('wrong'))
@@ -126,7 +126,7 @@ describe('a session is confirmed', () => {
     expect(counted).not.toHaveBeenCalled()
   })
 
-  test('for a caller who is withdrawn it is not, also while it waits', async () => {
+  test('never for a caller who is withdrawn, also while it waits', async () => {
     const session = await panel.sessionOf('clerk')
     const asking = () => confirm(services, call, session, byToken('clerk-token'))
     expect(await panel.withoutCallers(asking)).toBe(NO_CALLER)
@@ -134,7 +134,7 @@ describe('a session is confirmed', () => {
     expect(await panel.withoutCallers(() => waiting)).toBe(NO_CALLER)
   })
 
-  test('where it has ended it is not', async () => {
+  test('never after it has ended', async () => {
     const session = await panel.sessionOf('clerk')
     clock.nowMs += 24 * 60 * MINUTE_MS
     expect(await confirm(services, call, session, byToken('clerk-token'))).toBe(ENDED)

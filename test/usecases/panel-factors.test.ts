@@ -1,6 +1,6 @@
 /**
- * The factors with which users log in to the control panel: who sees and changes them, in which session, and
- * that the session is checked again at the turn of the change.
+ * The factors with which users log in to the control panel: who sees and changes them, and in which session.
+ * The session is checked again at the turn of the change.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { LiveSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
@@ -263,7 +263,7 @@ describe('in words', () => {
   })
 })
 
-test('a link logs in a user without a password, who sets the first one; and a current one that was replaced meanwhile does not count', async () => {
+test('a link logs in a user without a password, who sets the first one; a password that was replaced does not count', async () => {
   const call = callOf({ session: (await panel.sessionOf('tester')).hash })
   const user = await userNamed('tester')
   const password = new Secret('ten yellow bottles')

@@ -1,6 +1,6 @@
 /**
- * Logging in to the control panel: who gets a session by what, what of it is written down, and that a caller
- * is looked at again when it is their turn.
+ * Logging in to the control panel: who gets a session by which proof, and what is written down. A caller is
+ * checked again when it is their turn.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'

@@ -1,5 +1,5 @@
 /**
- * The past of decisions, as operators ask for it: what is looked for, whose names are shown, and who waits.
+ * The past of decisions, as operators ask for it: the query, the names that it shows, and the queue.
  * `test/control-panel/past-decisions.test.ts` searches a log over HTTP.
  */
 import { setImmediate } from 'node:timers/promises'

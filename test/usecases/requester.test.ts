@@ -170,7 +170,7 @@ describe('the user of an IAM token', () => {
     verify.mockRestore()
   })
 
-  test('is unknown by a token of a kind that is not issued, or not there', async () => {
+  test('is unknown by a token whose kind is not issued, or not there', async () => {
     const kinds = [...engine.tokenKinds.values()]
     const other = (change: object | undefined): Engine =>
       compile<string, string>({
@@ -208,7 +208,7 @@ describe('the user of an IAM token', () => {
     expect(await userOf('any', {}, given)).toMatchObject({ user: { name: 'admin', ...rights } })
   })
 
-  test('takes an owner and a validator their rights, too', async () => {
+  test('takes the rights of an owner and of a validator, too', async () => {
     const user = { ...(await userNamed('admin')), owner: true, validator: true }
     const records = { userById: async () => user } as unknown as typeof administration.records
     const given = (limited: boolean) => ({
@@ -282,7 +282,7 @@ describe('when it is the turn of their change', () => {
     return requester
   }
 
-  test('an operator is who they are now', async () => {
+  test('an operator has the rights that they have now', async () => {
     const requester = await requesterBy(byToken('clerk'))
     const later = callerNamed('clerk', { read: true })
     expect(await confirmed(requester, { callers: new Callers([later]) })).toMatchObject({

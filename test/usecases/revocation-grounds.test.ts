@@ -67,7 +67,7 @@ describe('laws', () => {
   })
 })
 
-describe('the holder of a token, and who administers its account', () => {
+describe('the holder of a token, and an administrator of its account', () => {
   const [HERE, ELSEWHERE] = ['4711', '4712']
   const token = (holder: string, account = HERE): VerifiedToken => ({
     ...{

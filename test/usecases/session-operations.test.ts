@@ -1,4 +1,4 @@
-/** Sessions and invitations of control panel users: what is listed, what ends, and who may invite whom. */
+/** Sessions and invitations of control panel users: their lists, their ends, and who may invite whom. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'

@@ -179,7 +179,7 @@ describe('a refusal', () => {
   }
   const errorOf = (reason: CallErrorReason, cause?: unknown) => new CallError(reason, 'a problem', { cause })
 
-  test('has a line where it is because of who asked or how often, and nothing else has', async () => {
+  test('has a line if the requester or their rate is the cause, and others have none', async () => {
     const reasons = Object.keys(CALL_ERRORS) as CallErrorReason[]
     const traced = await Promise.all(
       reasons.map(async (reason) => (await refused(errorOf(reason))).length === 1),

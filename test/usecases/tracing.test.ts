@@ -71,7 +71,7 @@ describe('a request', () => {
   })
 })
 
-test('a call that is recorded has spans of its own for decisions of which there may be several', () => {
+test('a recorded call has a separate span for each decision where there may be several', () => {
   const { tracing, several } = newParts()
   const protocols: Record<Protocol, boolean> = {
     ...{ grpc: false, 'grpc-batch': true, 'grpc-stream': true, connect: false },

@@ -140,7 +140,7 @@ export class PanelSessions {
   }
 }
 
-/** The change has no record in the audit trail. Its lane is that of who uses the session. */
+/** The change has no record in the audit trail. Its lane is that of the session's user. */
 function touchingAuthor(session: LiveSession): ChangeAuthor {
   if (session.holder === 'caller') return trusted(`session ${session.id}`)
   return { ...trusted(`session ${session.id}`, 'users'), principal: session.user.id }

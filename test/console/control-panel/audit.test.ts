@@ -123,7 +123,7 @@ describe('CSV', () => {
     expect(csvCell(text)).toBe(cell)
   })
 
-  test.each(SEPARATORS)('whatever a name is, no cell is a formula to who splits at %j', async (separator) => {
+  test.each(SEPARATORS)('no name makes a cell a formula to a reader that splits at %j', async (separator) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(hostile, hostile, hostile), { maxLength: 3 }), async (names) => {
         const records = names.map(([actor, subject, detail], index) => ({

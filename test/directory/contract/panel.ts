@@ -308,7 +308,7 @@ export function panelContract(subject: () => Subject): void {
     },
   )
 
-  test('a password is checked for everybody alike, whether there is such a user or not', async () => {
+  test('a password is checked alike, whether there is such a user or not', async () => {
     const { account, user } = await newPasswordHolder()
     const { logIn, checked, outcomes, open } = gated()
     open()

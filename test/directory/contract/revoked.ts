@@ -1,7 +1,7 @@
 /**
- * A revoked token stays revoked. Random changes of accounts, projects, users, permissions, the clock and the
- * matrix, with a model beside them: a token is active only while everything that it needs has lasted without
- * a break since it was issued.
+ * A revoked token stays revoked. Accounts, projects, users, permissions, the clock and the matrix change at
+ * random, with a model beside them. It has a token as active only while everything that the token needs has
+ * lasted without a break since it was issued.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -195,7 +195,7 @@ describe('the caller of a change made here', () => {
     expect(changes.isTrue(remembered)).toBe(false)
   })
 
-  test('is notified soon, and nothing is remembered until it is known what came before', async () => {
+  test('is notified soon, and nothing is remembered until the changes before it are known', async () => {
     const { place, changes } = await following()
     place.records.push(record(101, 'token:t'), record(102, 'user:x'))
     const answer = Promise.withResolvers<void>()
@@ -210,7 +210,7 @@ describe('the caller of a change made here', () => {
     expect([changes.moment(), changes.position]).toEqual([expect.any(Number), 102])
   })
 
-  test('and an answer that was asked for before does not count for what came before', async () => {
+  test('remembers nothing after an answer to a question from before the change', async () => {
     const { place, changes } = await following()
     const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     place.waits = early.promise

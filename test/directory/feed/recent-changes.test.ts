@@ -50,7 +50,7 @@ describe('a state that was read', () => {
     expect(changes.isTrue(remembered)).toBe(true)
   })
 
-  test('is true no longer where anything may have changed', () => {
+  test('is no longer true where anything may have changed', () => {
     const changes = new RecentChanges()
     const remembered = read(changes)
     changes.touchAll()
@@ -58,7 +58,7 @@ describe('a state that was read', () => {
     expect(changes.isTrue(read(changes))).toBe(true)
   })
 
-  test('before a change, and arrives after it, is not true', () => {
+  test('is not true if a change came before it arrived', () => {
     const changes = new RecentChanges()
     const { moment } = changes
     changes.touch('user', 'u')
@@ -67,8 +67,8 @@ describe('a state that was read', () => {
   })
 })
 
-describe('of what was touched lately', () => {
-  test('half is forgotten at a time, and what was read before that is asked again', () => {
+describe('the memory of changes', () => {
+  test('loses half at a time, and states that were read before are asked again', () => {
     const changes = new RecentChanges(4)
     const before = read(changes)
     for (const id of ['1', '2']) changes.touch('user', id)
@@ -83,14 +83,14 @@ describe('of what was touched lately', () => {
     expect(changes.isTrue(read(changes))).toBe(true)
   })
 
-  test('the same thing, touched often, takes the place of one', () => {
+  test('holds a thing once, however often it is touched', () => {
     const changes = new RecentChanges(4)
     const remembered = read(changes)
     for (let time = 0; time < 100; time++) changes.touch('user', 'other')
     expect(changes.isTrue(remembered)).toBe(true)
   })
 
-  test('each sort of thing has its own room', () => {
+  test('has separate room for each sort of thing', () => {
     const changes = new RecentChanges(2)
     const remembered = read(changes)
     for (const thing of ['token', 'user', 'account', 'project'] as const)

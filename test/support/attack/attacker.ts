@@ -43,7 +43,7 @@ export type Attack =
       readonly inFlight: number
       /** JSON with the values of the tokens. An argument would be too long. */
       readonly tokensFile: string
-      /** Of the user; left out: who holds a token may end it. */
+      /** Of the user; left out: the holder of a token may end it. */
       readonly iamToken?: string
     }
   /**

@@ -37,9 +37,9 @@ export const GOALS = {
 
 /**
  * The bound of a time that fails a test. The sidecar, the attacker and those who measure share the processors
- * of a machine that others use as well, and then the longest times scatter by more than an attack does. So a
- * test fails where a time is both that many times quiet and that long. The rule is for times that are many
- * times above both: a neighbour who waits for 288 ms or for 40 s. On grpc-js, the way back, the library keeps
+ * of a machine that others use as well. Its longest times scatter by more than an attack does. A test fails
+ * where a time is both that many times quiet and that long. The rule is for times that are many times above
+ * both: a neighbour who waits for 288 ms or for 40 s. On grpc-js, the way back, the library keeps
  * more for each call the slower the machine is.
  */
 const TEST = { room: 6, shortMs: 150, grpcJsMegabytesMax: 1_024 } as const

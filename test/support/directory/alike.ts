@@ -1,5 +1,5 @@
 /**
- * Two directories, of which each gets the same changes and the same questions from a seed: after each step
+ * Two directories, of which each gets the same changes and the same questions from a seed. After each step
  * they have answered the same, and in the end they contain the same.
  */
 import crypto from 'node:crypto'

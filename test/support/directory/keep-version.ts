@@ -148,7 +148,7 @@ async function keep(target: string): Promise<void> {
   database.close()
   const files = {
     'directory.sqlite': packed(read('directory.sqlite')),
-    // No private key: who tests only checks.
+    // No private key: the tests only check.
     'signing-keys.json': packed(publicKeysOf(readKeys(join(folder, 'signing-keys.json')))),
     'static-token-pepper': packed(read('static-token-pepper')),
   }

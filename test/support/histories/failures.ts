@@ -1,5 +1,5 @@
 /**
- * The failures of the hosts and of PostgreSQL while clients ask: one after the other, in rounds that have
+ * The failures of the hosts and of PostgreSQL while clients ask: one after the other, in rounds. A round has
  * each of them once, in an order that a seed says.
  */
 import { setTimeout as delay } from 'node:timers/promises'

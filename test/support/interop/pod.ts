@@ -89,7 +89,7 @@ function mounting(
   const staged = newFolder()
   mkdirSync(join(staged, '..1'))
   for (const [file, text] of Object.entries(files[name] ?? {})) writeFileSync(join(staged, '..1', file), text)
-  // The files are links to links, and the folder may be written by everybody, were it not for the read-only
+  // The files are links to links, and all users could write the folder, were it not for the read-only
   // mount.
   return `mkdir -p ${path}
 mount -t tmpfs -o mode=3777,gid=${fsGroup} tmpfs ${path}

@@ -1,4 +1,4 @@
-/** zsh and fish: those of the machine, or those of the packages of Debian, unpacked into a separate folder. */
+/** zsh and fish: of the machine, or of the packages of Debian, unpacked into a separate folder. */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { exists, librariesIn, unpacked } from './debian.ts'

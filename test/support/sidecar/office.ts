@@ -1,4 +1,4 @@
-/** Operations of administration in this process: who asks, by what they present, and what comes of it. */
+/** Operations of administration in this process: the requester, by what they present, and the outcome. */
 import { join } from 'node:path'
 import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
 import { openSqlite } from '../../../sidecar/directory/sqlite.ts'

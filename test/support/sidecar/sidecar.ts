@@ -148,7 +148,7 @@ export async function populate({ sidecar }: RunningSidecar, people = PEOPLE): Pr
   }
 }
 
-/** The project that a token is asked for, and who asks, by default the one who may. */
+/** The project that a token is asked for, and the requester, by default the one who may. */
 export interface TokenWish {
   readonly project?: string
   readonly user?: string

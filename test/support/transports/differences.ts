@@ -132,7 +132,7 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
 
 /**
  * The part of a message of `WatchChanges`, in hexadecimal digits, that does not say how long ago something
- * was: that is at its end, and its prefix has the length of all.
+ * was. The age is at the end of the message, and the prefix has the length of all.
  */
 const TIMELESS = [10, 20_000] as const
 
