@@ -111,10 +111,7 @@ export const CALL_ERRORS = {
     PROFILE_NOT_ALLOWED: { message: 'caller `{caller}` may not use that profile' },
     CALLER_RIGHT_MISSING: { message: 'caller `{caller}` may not {action}: it needs the right `{right}`' },
     NOT_ADMINISTRATOR: { message: 'only {who} may do this' },
-    NOT_OWNER: {
-      message:
-        "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction",
-    },
+    NOT_OWNER: { message: 'only an owner of the account may do this' },
     NOT_HOLDER_NOR_ADMINISTRATOR: {
       message:
         'only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it',

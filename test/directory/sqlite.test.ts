@@ -28,7 +28,12 @@ directoryContract(async () => {
   const file = join(folder, `${places++}.sqlite`)
   return {
     location: { type: 'sqlite', file },
-    asOfVersion: (version) => `PRAGMA user_version = ${version}`,
+    write: async (version, statements) => {
+      const database = new DatabaseSync(file)
+      for (const statement of statements) database.exec(statement)
+      database.exec(`PRAGMA user_version = ${version}`)
+      database.close()
+    },
     open: async (now) => {
       const database = openSqlite(file)
       return { database, store: new DirectoryStore(database, now) }

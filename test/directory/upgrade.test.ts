@@ -1,7 +1,7 @@
 /**
- * Files of earlier versions are upgraded, and decide as they did. `version-5` is the folder of a sidecar of
- * that version, and so on: `node test/support/directory/keep-version.ts` adds that of a new version, and none
- * is ever removed.
+ * Files of earlier versions are upgraded, and decide as they did. `versions/version-5.json` has the folder
+ * of a sidecar of that version, and so on: `node test/support/directory/keep-version.ts` adds that of a new
+ * version, and none is ever removed.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

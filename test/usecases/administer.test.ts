@@ -25,8 +25,7 @@ const { services, ask, logIn, administration, panelToken, userNamed, run } = awa
 const [root, clerk, reader] = [byToken('root'), byToken('clerk'), byToken('reader')]
 const tokenOf = async (name: string) => byIamToken((await panelToken(name)).value)
 
-const NOT_OWNER =
-  "NOT_OWNER: only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction"
+const NOT_OWNER = 'NOT_OWNER: only an owner of the account may do this'
 const administratorsOnly = (...others: string[]) =>
   `NOT_ADMINISTRATOR: only ${[...others, 'the account owner or a user with the role iam.admin'].join(', ')} may do this`
 const OPERATORS_ONLY = 'NOT_ADMINISTRATOR: only an operator may do this'

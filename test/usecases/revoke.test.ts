@@ -74,8 +74,7 @@ const CREDENTIAL =
 const NOT_HOLDER =
   'NOT_HOLDER_NOR_ADMINISTRATOR: only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it'
 const SCOPE = "ACCOUNT_SCOPE_REQUIRED: revoking another user's token needs an account-scoped token"
-const NOT_OWNER =
-  "NOT_OWNER: only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction"
+const NOT_OWNER = 'NOT_OWNER: only an owner of the account may do this'
 const WITHDRAWN =
   'CALLER_TOKEN_INVALID: the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`'
 const noRight = (caller: string, action: string) =>

@@ -17,8 +17,7 @@ beforeEach(() => {
   clock.nowMs++
 })
 
-const NOT_OWNER =
-  "NOT_OWNER: only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction"
+const NOT_OWNER = 'NOT_OWNER: only an owner of the account may do this'
 const EXCEPT_ONESELF =
   'NOT_ADMINISTRATOR: only another administrator of the account (you change your own password under Profile, Security) may do this'
 

@@ -6,17 +6,16 @@ import type { Command } from 'commander'
 import type { Client } from '../../../clients/typescript/index.ts'
 import { addConfirmOption, confirm } from '../terminal/confirm.ts'
 import { addHelpParts } from '../terminal/help.ts'
-import { addConnectionOptions, addIdentityOptions, collect } from '../terminal/output.ts'
+import { addConnectionOptions, addIdentityOptions } from '../terminal/output.ts'
 import { placeholderOf } from '../terminal/placeholders.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
 import { addAuditExportCommand } from './audit-export.ts'
-import { addAuditFilters } from './audit-filters.ts'
 
 export function addAdministrationCommands(program: Command, terminal: Terminal): void {
   const groups = new Map<string, Command>()
   for (const row of ROWS) {
-    const { group, verb, description, arguments: names, question } = row
+    const { group, verb, description, arguments: names, options, question } = row
     let parent = groups.get(group)
     if (parent === undefined) {
       parent = program.command(group).description(GROUPS[group]?.description ?? '')
@@ -28,7 +27,7 @@ export function addAdministrationCommands(program: Command, terminal: Terminal):
     }
     const command = parent.command(verb).description(description)
     for (const name of names) command.argument(name, argumentText(group, name))
-    addFlags(command, row)
+    for (const option of options) command.addOption(option)
     addConnectionOptions(addIdentityOptions(command))
     if (question !== undefined) addConfirmOption(command)
     addHelpParts(command, { examples: [exampleOf(row)] })
@@ -61,31 +60,6 @@ async function administer(
   printRecords(answer, options)
 }
 
-function addFlags(command: Command, { flags }: Row): void {
-  if (flags.includes('permission'))
-    command.option('--permission <permission>', 'account, or project:NAME; repeat for several', collect)
-  if (flags.includes('role'))
-    command.option('--role <role>', 'a role, for example iam.admin; repeat for several', collect)
-  if (flags.includes('owner'))
-    command
-      .option('--owner', 'the user owns the account')
-      .option('--no-owner', 'the user does not own the account')
-  if (flags.includes('project'))
-    command.option('--project <project>', 'the token for this project (default: for the account)')
-  if (flags.includes('page'))
-    command.option('--page <page>', 'URL of the server with the page: print the link in place of the secret')
-  if (flags.includes('note'))
-    command.option('--note <text>', 'what the token is for, for the list and the audit trail')
-  if (flags.includes('none')) command.option('--none', 'remove the restriction')
-  if (flags.includes('allow-excluding-requester'))
-    command.option(
-      '--allow-excluding-requester',
-      'set ranges that exclude the address that this command comes from',
-    )
-  if (flags.includes('audit-filters'))
-    addAuditFilters(command).option('--newest-first', 'begin with the newest change')
-}
-
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {
   account: { description: 'Manage accounts.' },
   project: { description: 'Manage projects.', name: 'alpha' },
@@ -100,13 +74,11 @@ const GROUPS: Readonly<Record<string, { readonly description: string; readonly n
 }
 
 /** A command line that does what the row says. */
-function exampleOf({ group, verb, arguments: names, flags }: Row): string {
+function exampleOf({ group, verb, arguments: names, example = [] }: Row): string {
   const values = names.map((name) =>
     /name/.test(name) ? (GROUPS[group]?.name ?? '') : (placeholderOf(name)?.example ?? ''),
   )
-  const flag = flags.includes('permission') ? ['--permission', 'project:alpha'] : []
-  const owner = flags.includes('owner') ? ['--owner'] : []
-  return [group, verb, ...values, ...flag, ...owner].join(' ')
+  return [group, verb, ...values, ...example].join(' ')
 }
 
 function argumentText(group: string, name: string): string {

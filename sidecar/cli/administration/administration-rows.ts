@@ -2,12 +2,13 @@
  * The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what
  * it asks first.
  */
+import { Option } from 'commander'
 import type { DirectoryClient } from '../../../clients/typescript/index.ts'
 import type { ConfirmOptions } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/errors.ts'
-import type { ConnectionOptions } from '../terminal/output.ts'
+import { type ConnectionOptions, collect } from '../terminal/output.ts'
 import * as questions from './administration-questions.ts'
-import { type AuditFilters, filtersOf } from './audit-filters.ts'
+import { AUDIT_FILTERS, type AuditFilters, filtersOf } from './audit-filters.ts'
 import { everyPage } from './listed-pages.ts'
 
 export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions, AuditFilters {
@@ -25,17 +26,18 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly newestFirst?: boolean
 }
 
-/** Options that only some of the commands have. */
-type Flag =
-  | 'permission'
-  | 'role'
-  | 'owner'
-  | 'project'
-  | 'none'
-  | 'allow-excluding-requester'
-  | 'page'
-  | 'note'
-  | 'audit-filters'
+const PERMISSION = new Option(
+  '--permission <permission>',
+  'account, or project:NAME; repeat for several',
+).argParser(collect)
+const ROLE = new Option('--role <role>', 'a role, for example iam.admin; repeat for several').argParser(
+  collect,
+)
+const OWNER = [
+  new Option('--owner', 'the user owns the account'),
+  new Option('--no-owner', 'the user does not own the account'),
+]
+const PROJECT = new Option('--project <project>', 'the token for this project (default: for the account)')
 
 /** A call with the values of the arguments, in their order. */
 type Call<Result> = (
@@ -52,7 +54,10 @@ export interface Row {
   readonly description: string
   /** Returns what is printed as records, or as JSON. */
   readonly call: Call<object>
-  readonly flags: readonly Flag[]
+  /** Those that only some of the commands have. */
+  readonly options: readonly Option[]
+  /** The options of the command's example. */
+  readonly example?: readonly string[]
   /** What to ask before the call; `undefined` where it would destroy nothing. */
   readonly question?: Call<string | undefined>
 }
@@ -106,7 +111,7 @@ export const ROWS: readonly Row[] = [
         permissions: permissionsOf(permission),
         roles: [...role],
       }),
-    { flags: ['permission', 'role'] },
+    { options: [PERMISSION, ROLE], example: ['--permission', 'project:alpha'] },
   ),
   row('service-user list <account>', 'List the service users of an account.', (directory, [account = '']) =>
     everyPage((page) => directory.listServiceUsers({ ...page, account }), 'users'),
@@ -124,7 +129,11 @@ export const ROWS: readonly Row[] = [
         ...(permission && { permissions: { permissions: permissionsOf(permission) } }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    { flags: ['permission', 'role'], question: questions.updateServiceUser },
+    {
+      options: [PERMISSION, ROLE],
+      example: ['--permission', 'project:alpha'],
+      question: questions.updateServiceUser,
+    },
   ),
   ...enabling(
     'service-user',
@@ -165,7 +174,7 @@ export const ROWS: readonly Row[] = [
     'Create a control panel user.',
     (directory, [account = '', name = ''], { owner = false, role = [] }) =>
       directory.createControlPanelUser({ account, name, owner, roles: [...role] }),
-    { flags: ['owner', 'role'] },
+    { options: [ROLE, ...OWNER], example: ['--owner'] },
   ),
   row(
     'control-panel-user list <account>',
@@ -188,7 +197,7 @@ export const ROWS: readonly Row[] = [
         ...(owner !== undefined && { owner }),
         ...(role && { roles: { roles: [...role] } }),
       }),
-    { flags: ['owner', 'role'], question: questions.updateControlPanelUser },
+    { options: [ROLE, ...OWNER], example: ['--owner'], question: questions.updateControlPanelUser },
   ),
   ...enabling(
     'control-panel-user',
@@ -204,7 +213,7 @@ export const ROWS: readonly Row[] = [
       const { token } = await directory.copyControlPanelUserToken({ account, name, project })
       return { token: token && sendable(token) }
     },
-    { flags: ['project'] },
+    { options: [PROJECT] },
   ),
   row(
     'control-panel-user reissue-token <account> <name>',
@@ -213,7 +222,7 @@ export const ROWS: readonly Row[] = [
       const { token } = await directory.reissueControlPanelUserToken({ account, name, project })
       return { token: token && sendable(token) }
     },
-    { flags: ['project'], question: questions.reissueToken },
+    { options: [PROJECT], question: questions.reissueToken },
   ),
   row(
     'control-panel-user delete <account> <name>',
@@ -232,7 +241,11 @@ export const ROWS: readonly Row[] = [
         ? { secret, expiresAt }
         : { link: `${url}/console/#/invitation?secret=${secret}`, expiresAt }
     },
-    { flags: ['page'] },
+    {
+      options: [
+        new Option('--page <page>', 'URL of the server with the page: print the link in place of the secret'),
+      ],
+    },
   ),
 
   row(
@@ -252,7 +265,7 @@ export const ROWS: readonly Row[] = [
     'Create a static token of a control panel user, and show its value once.',
     async (directory, [account = '', userName = '', name = ''], { note = '' }) =>
       sendable(await directory.createStaticToken({ account, userName, name, note })),
-    { flags: ['note'] },
+    { options: [new Option('--note <text>', 'what the token is for, for the list and the audit trail')] },
   ),
   row(
     'static-token list <account> <user>',
@@ -299,7 +312,13 @@ export const ROWS: readonly Row[] = [
       return directory.setAddressRestriction({ account, ranges, allowExcludingRequester })
     },
     {
-      flags: ['none', 'allow-excluding-requester'],
+      options: [
+        new Option('--none', 'remove the restriction'),
+        new Option(
+          '--allow-excluding-requester',
+          'set ranges that exclude the address that this command comes from',
+        ),
+      ],
       question: async (_directory, [account = '', ...ranges], options) => {
         expectRangesOrNone(ranges, options)
         return questions.restrictAddresses(account, ranges)
@@ -332,7 +351,7 @@ export const ROWS: readonly Row[] = [
           }),
         'records',
       ),
-    { flags: ['audit-filters'] },
+    { options: [...AUDIT_FILTERS, new Option('--newest-first', 'begin with the newest change')] },
   ),
 ]
 
@@ -341,10 +360,10 @@ function row(
   command: string,
   description: string,
   call: Row['call'],
-  { flags = [], question }: Partial<Pick<Row, 'flags' | 'question'>> = {},
+  more: Partial<Pick<Row, 'options' | 'example' | 'question'>> = {},
 ): Row {
   const [group = '', verb = '', ...names] = command.split(' ')
-  return { group, verb, arguments: names, description, call, flags, ...(question && { question }) }
+  return { group, verb, arguments: names, description, call, options: [], ...more }
 }
 
 /** The commands `enable` and `disable` of a group. @param what what they are about, in words */

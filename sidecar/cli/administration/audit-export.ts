@@ -5,7 +5,7 @@ import { escapedJson } from '../../base/visible-text.ts'
 import { usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { addAddressOptions, addIdentityOptions, type ConnectionOptions } from '../terminal/output.ts'
-import { type AuditFilters, addAuditFilters, filtersOf } from './audit-filters.ts'
+import { AUDIT_FILTERS, type AuditFilters, filtersOf } from './audit-filters.ts'
 
 interface ExportOptions extends ConnectionOptions, AuditFilters {
   readonly after?: number
@@ -27,7 +27,8 @@ export function addAuditExportCommand(audit: Command): void {
       'only records after this one, for example the last of an earlier export',
       sequenceOf,
     )
-  addHelpParts(addAddressOptions(addIdentityOptions(addAuditFilters(command))), {
+  for (const option of AUDIT_FILTERS) command.addOption(option)
+  addHelpParts(addAddressOptions(addIdentityOptions(command)), {
     examples: [
       'audit export > audit.jsonl',
       'audit export 234567 --after 1000',

@@ -2,11 +2,11 @@
  * Several processes on one directory: while it is created, while they write, and when one of them is killed.
  */
 import { expect, test } from 'vitest'
+import { migrationsFrom } from '../../../sidecar/directory/schema.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { startWriter } from '../../support/directory/writer.ts'
 import { passing } from '../../support/suite/resources.ts'
-import { newServiceUser, theProject } from './people.ts'
-import type { Account, Opened, Subject } from './subject.ts'
+import type { Account, Place, Subject } from './subject.ts'
 
 /** Kills of a process: those at all points of what a sidecar does are in test/nightly/kills. */
 const KILLS = { sqlite: 5, postgres: 20 }
@@ -57,75 +57,21 @@ export function processesContract(subject: () => Subject): void {
 
   test('a directory of a newer Portcullis is refused and not changed', async () => {
     const place = await subject().newPlace()
-    const first = await place.open(Date.now)
-    await first.store.change('a test', (change) => change.createAccount('kept'))
-    await first.database.all(place.asOfVersion(99))
-    await first.store.close()
+    await place.write(99, ofVersion1(place))
     await expect(place.open(Date.now)).rejects.toThrow(
       /: expected a directory of version \d+ or earlier, found 99; a newer Portcullis wrote it$/,
     )
     await expect(place.open(Date.now)).rejects.toThrow('found 99')
   })
 
-  /** Statements that make a directory of the current version one of version 1. */
-  const AS_OF_VERSION_1: readonly string[] = [
-    ...['accounts', 'projects', 'users', 'account_permissions', 'project_permissions'].map(
-      (table) => `DROP INDEX IF EXISTS ${table}_copy`,
-    ),
-    'DROP INDEX IF EXISTS static_tokens_copy',
-    'DROP INDEX IF EXISTS panel_tokens_copy',
-    'ALTER TABLE project_permissions DROP COLUMN access_since',
-    'ALTER TABLE project_permissions DROP COLUMN selected_since',
-    ...['account_permissions', 'projects', 'accounts'].map(
-      (table) => `ALTER TABLE ${table} DROP COLUMN since`,
-    ),
-    'ALTER TABLE revocations ADD COLUMN forget_at_ms INTEGER',
-    'CREATE INDEX revocations_forget ON revocations (forget_at_ms)',
-    'ALTER TABLE static_tokens DROP COLUMN pepper',
-    'ALTER TABLE users DROP COLUMN validator',
-    'DROP TABLE restorations',
-    'DROP TABLE application_credentials',
-    'DROP TABLE matrix_versions',
-    ...['panel_passwords', 'panel_codes', 'passkeys'].map((table) => `DROP TABLE ${table}`),
-    ...['panel_links', 'panel_sessions', 'panel_challenges'].map((table) => `DROP TABLE ${table}`),
-    ...['last_used_day', 'last_four', 'note'].map(
-      (column) => `ALTER TABLE static_tokens DROP COLUMN ${column}`,
-    ),
-    ...['touches', 'subject_id'].map((column) => `ALTER TABLE audit DROP COLUMN ${column}`),
-  ]
-
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {
     const place = await subject().newPlace()
-    const first = await place.open(Date.now)
-    const of = (opened: Opened): Subject => ({
-      ...subject(),
-      ...opened,
-      newAccount: async () => {
-        await opened.store.change('a test', (change) => change.createAccount('kept'))
-        return (await opened.store.records.account('kept')) as Account
-      },
-    })
-    const { account, user } = await newServiceUser(of(first), [{ scope: 'account' }])
-    await first.store.change('a test', (change) => change.revoke('purged', 'kept'))
-    await first.database.all("DELETE FROM revocations WHERE token_id = 'purged'")
-    for (const statement of AS_OF_VERSION_1) await first.database.all(statement)
-    await first.database.all(place.asOfVersion(1))
-    await first.store.close()
+    await place.write(1, ofVersion1(place))
     const opened = await Promise.all([place.open(Date.now), place.open(Date.now), place.open(Date.now)])
-    const token = {
-      tokenId: 'a token of before',
-      ancestors: [],
-      subjectId: user.id,
-      generation: user.generation,
-      changeNumber: 0,
-      account: account.account,
-      projectId: (await theProject(opened[0].store.records, account, 'alpha')).id,
-      permissionScopes: ['account', 'projects'],
-    }
     for (const { store } of opened) {
       expect(await store.records.account('kept')).toBeDefined()
       expect(await store.records.staticTokensOfOtherPeppers('a fingerprint')).toBe(0)
-      expect(await store.verification.iamTokenStatus(token)).toMatchObject({ active: true })
+      expect(await store.verification.iamTokenStatus(OF_BEFORE)).toMatchObject({ active: true })
       // Earlier versions deleted revocations. The audit trail has them all.
       const revocations = await store.records.revocations({ after: '', size: 10 })
       expect(revocations).toMatchObject([{ tokenId: 'purged' }])
@@ -135,37 +81,18 @@ export function processesContract(subject: () => Subject): void {
 
   test('an account that was disabled before the migration revokes its old tokens for good', async () => {
     const place = await subject().newPlace()
-    const first = await place.open(Date.now)
-    const { store } = first
-    const scene = { ...subject(), ...first }
-    await store.change('a test', (change) => change.createAccount('kept'))
+    await place.write(1, [...ofVersion1(place), 'UPDATE accounts SET enabled = 0'])
+    const { store } = await place.open(Date.now)
     const account = (await store.records.account('kept')) as Account
-    const { user } = await newServiceUser({ ...scene, newAccount: async () => account }, [
-      { scope: 'account' },
-    ])
-    await store.change('a test', (change) => change.setAccountEnabled(account, false))
-    for (const statement of AS_OF_VERSION_1) await first.database.all(statement)
-    await first.database.all(place.asOfVersion(1))
-    await store.close()
-    const second = await place.open(Date.now)
-    await second.store.change('a test', (change) => change.setAccountEnabled(account, true))
-    const token = {
-      tokenId: 'a token of before',
-      ancestors: [],
-      subjectId: user.id,
-      generation: user.generation,
-      account: 'kept',
-      projectId: undefined,
-      permissionScopes: ['account'],
-    }
+    await store.change('a test', (change) => change.setAccountEnabled(account, true))
     for (const [changeNumber, active] of [
       [0, false],
-      [await second.store.records.changeNumber(), true],
+      [await store.records.changeNumber(), true],
     ] as const)
-      expect(await second.store.verification.iamTokenStatus({ ...token, changeNumber })).toMatchObject({
+      expect(await store.verification.iamTokenStatus({ ...OF_BEFORE, changeNumber })).toMatchObject({
         active,
       })
-    await second.store.close()
+    await store.close()
   })
 
   test('a directory has the same records when it is opened again', async () => {
@@ -178,6 +105,30 @@ export function processesContract(subject: () => Subject): void {
     expect(await second.store.records.account('kept')).toEqual(kept)
     await second.store.close()
   })
+}
+
+/** Statements that make a directory of version 1, with an account, a project and a service user. */
+const ofVersion1 = ({ location }: Place): string[] => [
+  ...migrationsFrom(0, location.type, 'a test', 1),
+  "INSERT INTO accounts (id, account, created_at_ms) VALUES ('account', 'kept', 0)",
+  "INSERT INTO projects (id, account_id, name, created_at_ms) VALUES ('project', 'account', 'alpha', 0)",
+  `INSERT INTO users (id, account_id, name, type, password_hash, created_at_ms)
+     VALUES ('user', 'account', 'robot', 'service_user', 'a hash', 0)`,
+  "INSERT INTO account_permissions (user_id) VALUES ('user')",
+  `INSERT INTO audit (at_ms, actor, action, account, subject, details)
+     VALUES (0, 'a test', 'token.revoke', 'kept', 'purged', '{}')`,
+]
+
+/** A token that was issued in it. */
+const OF_BEFORE = {
+  tokenId: 'a token of before',
+  ancestors: [],
+  subjectId: 'user',
+  generation: 1,
+  changeNumber: 0,
+  account: 'kept',
+  projectId: 'project',
+  permissionScopes: ['account', 'projects'],
 }
 
 /**

@@ -6,10 +6,8 @@ import type { Location } from '../../support/directory/writer.ts'
 /** A new directory. */
 export interface Place {
   readonly location: Location
-  /**
-   * The statement that sets the schema version, as if a Portcullis of that version had written the directory.
-   */
-  readonly asOfVersion: (version: number) => string
+  /** Makes the directory with these statements, as a Portcullis of that version left it. */
+  readonly write: (version: number, statements: readonly string[]) => Promise<unknown>
   /** @param now wall clock, in milliseconds since the epoch */
   open(now: () => number): Promise<Opened>
 }

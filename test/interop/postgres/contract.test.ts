@@ -19,7 +19,12 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
     const url = (await server?.newDatabase()) ?? ''
     return {
       location: { type: 'postgres', url },
-      asOfVersion: (version) => `UPDATE schema_version SET version = ${version}`,
+      write: async (version, statements) => {
+        const versions = `CREATE TABLE schema_version (version INTEGER NOT NULL);
+          INSERT INTO schema_version VALUES (${version})`
+        for (const statement of [...statements, versions])
+          await server?.query(new URL(url).pathname.slice(1), statement)
+      },
       open: async (now) => {
         const limits = { poolSize: 5, timeoutMs: 60_000, stalenessMs: 3_600_000 }
         const database = await openPostgres({ url: new Secret(url), ...limits })

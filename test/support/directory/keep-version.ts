@@ -3,7 +3,7 @@
  * `node test/support/directory/keep-version.ts`. To be run once for each version of the schema. What is kept
  * is never made anew.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,8 +18,8 @@ import { ApplicationCredentialChange } from '../../../sidecar/directory/applicat
 import { userIn } from '../../../sidecar/directory/found.ts'
 import { SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
 import { run } from '../../../sidecar/usecases/administration/run.ts'
-import { ROOT } from '../checkout/sources.ts'
 import { TESTER } from '../sidecar/actor.ts'
+import { fileOf, type Kept } from './kept-versions.ts'
 import { issueTo, openAuthority, projectKind, tokenIdOf } from './scene.ts'
 
 const ACCOUNT = '123456'
@@ -138,23 +138,26 @@ async function byCredential(
 }
 
 async function keep(target: string): Promise<void> {
-  // It fails where the version is kept already.
-  mkdirSync(target)
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-kept-'))
   const opened = await openAuthority(folder)
   const tokens = await fill(opened)
   await opened.close()
-  const file = join(folder, 'directory.sqlite')
-  const database = new DatabaseSync(file)
+  const read = (name: string) => readFileSync(join(folder, name))
+  const database = new DatabaseSync(join(folder, 'directory.sqlite'))
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
-  writeFileSync(join(target, 'directory.sqlite.gz'), gzipSync(readFileSync(file), { level: 9 }))
-  // No private key: who tests only checks.
-  writeFileSync(join(target, 'signing-keys.json'), publicKeysOf(readKeys(join(folder, 'signing-keys.json'))))
-  copyFileSync(join(folder, 'static-token-pepper'), join(target, 'static-token-pepper'))
-  const kept = { issued_at: new Date().toISOString(), tokens }
-  writeFileSync(join(target, 'tokens.json'), `${JSON.stringify(kept, undefined, 2)}\n`)
+  const files = {
+    'directory.sqlite': packed(read('directory.sqlite')),
+    // No private key: who tests only checks.
+    'signing-keys.json': packed(publicKeysOf(readKeys(join(folder, 'signing-keys.json')))),
+    'static-token-pepper': packed(read('static-token-pepper')),
+  }
   rmSync(folder, { recursive: true })
+  const kept: Kept = { issued_at: new Date().toISOString(), tokens, files }
+  // It fails where the version is kept already.
+  writeFileSync(target, `${JSON.stringify(kept, undefined, 2)}\n`, { flag: 'wx' })
 }
 
-await keep(join(ROOT, 'test/directory', `version-${SCHEMA_VERSION}`))
+const packed = (content: string | Buffer) => gzipSync(content, { level: 9 }).toString('base64')
+
+await keep(fileOf(SCHEMA_VERSION))

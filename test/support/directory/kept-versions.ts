@@ -1,5 +1,5 @@
-/** The data folders that sidecars of earlier versions have left: `test/directory/version-5`, and so on. */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+/** Data folders that sidecars of earlier versions have left, each in a file of `test/directory/versions`. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { ROOT } from '../checkout/sources.ts'
@@ -14,21 +14,20 @@ export interface Kept {
     readonly value: string
     readonly reason: string
   }[]
+  /** Name of a file of the folder → its content, compressed by gzip, in Base64. */
+  readonly files: Readonly<Record<string, string>>
 }
 
-const HERE = join(ROOT, 'test/directory')
-export const VERSIONS = readdirSync(HERE)
-  .flatMap((name) => /^version-(\d+)$/.exec(name)?.[1] ?? [])
-  .map(Number)
+const HERE = join(ROOT, 'test/directory/versions')
+export const fileOf = (version: number) => join(HERE, `version-${version}.json`)
+export const VERSIONS = readdirSync(HERE).map((name) => Number(/\d+/.exec(name)?.[0]))
 
 /** A data folder as that version has left it. */
 export function folderOf(version: number): { folder: string; kept: Kept } {
-  const from = join(HERE, `version-${version}`)
+  const kept = JSON.parse(readFileSync(fileOf(version), 'utf8')) as Kept
   const folder = join(newFolder(), 'data')
   mkdirSync(folder, { mode: 0o700 })
-  for (const name of ['signing-keys.json', 'static-token-pepper'])
-    copyFileSync(join(from, name), join(folder, name))
-  const bytes = gunzipSync(readFileSync(join(from, 'directory.sqlite.gz')))
-  writeFileSync(join(folder, 'directory.sqlite'), bytes, { mode: 0o600 })
-  return { folder, kept: JSON.parse(readFileSync(join(from, 'tokens.json'), 'utf8')) as Kept }
+  for (const [name, packed] of Object.entries(kept.files))
+    writeFileSync(join(folder, name), gunzipSync(Buffer.from(packed, 'base64')), { mode: 0o600 })
+  return { folder, kept }
 }

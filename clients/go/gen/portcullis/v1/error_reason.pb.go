@@ -59,8 +59,7 @@ const (
 	ErrorReason_ERROR_REASON_CALLER_RIGHT_MISSING ErrorReason = 11
 	// PERMISSION_DENIED: "only {who} may do this". Do not retry.
 	ErrorReason_ERROR_REASON_NOT_ADMINISTRATOR ErrorReason = 12
-	// PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's
-	// tokens, or set an address restriction". Do not retry.
+	// PERMISSION_DENIED: "only an owner of the account may do this". Do not retry.
 	ErrorReason_ERROR_REASON_NOT_OWNER ErrorReason = 13
 	// PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role
 	// `iam.admin` may ask about it or revoke it; a validator may ask about it". Do not retry.
