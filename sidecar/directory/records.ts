@@ -141,8 +141,11 @@ export class DirectoryRecords {
    */
   async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
     const [row] = await this.#queries.all(
-      `SELECT COUNT(*) AS tokens FROM static_tokens JOIN users ON users.id = user_id
-       WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> :fingerprint`,
+      `SELECT COUNT(*) AS tokens FROM (
+         SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper < :fingerprint
+         UNION ALL
+         SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper > :fingerprint
+       ) AS others JOIN users ON users.id = user_id WHERE users.deleted_at_ms IS NULL`,
       { fingerprint },
     )
     return number(row?.tokens)
@@ -159,19 +162,13 @@ export class DirectoryRecords {
       token: tokenId,
     })
     if (staticToken !== undefined) return { account: text(staticToken.account) }
-    // The pattern may match other tokens too, because `_` matches any character. So the ids are compared
-    // below.
-    const rows = await this.#queries.all(
-      `SELECT account, user_id, claims FROM panel_tokens
+    const [panelToken] = await this.#queries.all(
+      `SELECT account, user_id FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
-       WHERE claims LIKE :pattern`,
-      { pattern: `%${tokenId}%` },
+       WHERE token_id = :token`,
+      { token: tokenId },
     )
-    for (const row of rows) {
-      const { jti } = JSON.parse(text(row.claims)) as { jti: string }
-      if (jti === tokenId) return { account: text(row.account), holderId: text(row.user_id) }
-    }
-    return undefined
+    return panelToken && { account: text(panelToken.account), holderId: text(panelToken.user_id) }
   }
 
   /** Number of the last change. Numbers only rise, whatever the clocks do. */
