@@ -9,7 +9,7 @@ export interface Gate {
   readonly suite: string
   /** Id of the row. */
   readonly row: string
-  /** What is judged: the ratio, or the figure of A itself. */
+  /** The judged value: the ratio, or the figure of A itself. */
   readonly of: 'ratio' | 'figure'
   /** The largest value that passes. */
   readonly bound: number
@@ -20,7 +20,7 @@ export interface Gate {
 const NO_ALLOCATION =
   'all answers of such a matrix are built before the first question, so `decide` allocates nothing'
 const LOGIN =
-  'the aim is 1, because argon2id alone limits the logins a second; the driver has no processor of its own and takes a tenth, and the rest is room for a busy machine'
+  'the aim is 1, because argon2id alone limits the logins a second; the driver shares a processor and takes a tenth, and the rest is room for a busy machine'
 const LOGIN_CPU = 'beside argon2id a login takes a twentieth of it; the rest is room for a busy machine'
 const FORWARDING =
   'reading the path and the headers, knowing the caller and finding the token may cost half of what forwarding costs'
@@ -63,7 +63,7 @@ const FIRST_ANSWER =
   'the aim is 50: a connection, a stream with the rules, and one question; a Java machine loads its classes meanwhile'
 const IN_MEMORY = 'what a check needs is there before it: an answer is made of its parts'
 const TOLD =
-  'the sidecar tells a change at once; what else the two processors do, and the check that runs all the time, takes the rest'
+  'the sidecar notifies at once; other work of the two processors, and the check that always runs, takes the rest'
 
 /** The languages whose clients are measured. */
 const CLIENTS = [

@@ -8,10 +8,10 @@ import type { Suite, SuiteReport } from './harness/suite.ts'
 /**
  * Runs a suite at full size.
  *
- * @param confirm if a row is over its bound, run the suite again, and return only rows that are over both
+ * @param confirm if a row is over its bound, run the suite again, and return only rows that exceed it both
  *   times
- * @param onReport is called after each run with its report and the rows that are over
- * @returns ids of the rows that are over, and of gated rows that were not measured
+ * @param onReport is called after each run with its report and the rows that exceed their bound
+ * @returns ids of the rows that exceed their bound, and of gated rows that were not measured
  */
 export async function judge(
   suite: Suite,

@@ -15,7 +15,7 @@ import { startSidecar, startSidecarOn } from './servers/start.ts'
 import { newDataFolder, SignedTokens } from './workloads/tokens.ts'
 
 /**
- * What is measured: so many users with a permission, and as many revoked tokens; then so many tokens are
+ * The sizes to measure: users with a permission, and as many revoked tokens; then this number of tokens are
  * checked.
  */
 export interface Size {
@@ -27,7 +27,7 @@ export interface Sized {
   readonly fileBytes: number
   readonly readyMs: number
   readonly idleBytes: number
-  /** After the checks: what the process holds, and what it holds when V8 has given unused pages back. */
+  /** After the checks: the memory of the process, and that after V8 has given unused pages back. */
   readonly usedBytes: number
   readonly neededBytes: number
 }

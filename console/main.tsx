@@ -15,7 +15,7 @@ import type { Verify } from './ui/page.ts'
 import { hideSecret, takeSecret } from './ui/secret.ts'
 import type { AskRules, Shown } from './ui/use-rules.ts'
 
-/** What the page shows, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */
+/** The content of the page, as JSON: `rules.json` of a sidecar, or a part of a page that is one file. */
 interface Given {
   readonly matrix: Matrix
   readonly mode: Mode
@@ -37,8 +37,8 @@ const entry: PanelEntry = {
 }
 
 /**
- * What the sidecar knows the page by, beside a session. The token of a caller who opened the page with it is
- * nowhere else.
+ * The headers by which the sidecar knows the page, beside a session. The token of a caller who opened the
+ * page with it is nowhere else.
  */
 let known: Readonly<Record<string, string>> = OWN_HEADER
 

@@ -5,7 +5,7 @@ import type { Reason } from './reasons.ts'
 import { type Facts, reasonOf } from './rule.ts'
 import { SITUATIONS } from './situations.ts'
 
-/** What the rule says about a cell: the reason in each of the {@link SITUATIONS}. */
+/** The answers of the rule about a cell: the reason in each of the {@link SITUATIONS}. */
 export type CellReasons = readonly Reason[]
 
 export interface ApiRow {
@@ -14,7 +14,7 @@ export interface ApiRow {
   readonly cells: readonly CellReasons[]
 }
 
-/** Compiles rows. What many of them have in common is made once. */
+/** Compiles rows. Parts that many of them share are made once. */
 export class ApiRows {
   readonly #kinds: readonly TokenKind[]
   readonly #strict: boolean
@@ -36,6 +36,8 @@ export class ApiRows {
 
   /** The cells of all APIs that are not in the matrix. */
   get unknown(): readonly CellReasons[] {
+    // Survives: `'unknown'` → `""`, `'rejects'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     return [undefined, ...this.#kinds].map(() => this.#reasonsOf('unknown', 'unknown', 'rejects', NONE))
   }
 
@@ -43,7 +45,11 @@ export class ApiRows {
   compile({ id, title, section, accepts }: Api, bearing: readonly NamedConflict[]): ApiRow {
     const cells = this.#kinds.map((kind) => {
       const contesting = bearing.filter((conflict) => contests(conflict, id, kind.id))
+      // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
+      // sees it.
       const table = accepts.includes(kind.id) ? 'accepts' : 'rejects'
+      // Survives: `'known'` → `""`. The rule compares with the other values of the fact, and no other code
+      // sees it.
       const reasons = this.#reasonsOf('known', kind.scopeLevel, table, contesting)
       return { kind: kind.id, contesting, reasons }
     })
@@ -62,6 +68,8 @@ export class ApiRows {
           ? this.#noConflicts
           : new Map(cells.map(({ kind, contesting }) => [kind, named(contesting)])),
     })
+    // Survives: `'known'` → `""`, `'rejects'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     const unknownKind = this.#reasonsOf('known', 'unknown', 'rejects', NONE)
     return { api, cells: [unknownKind, ...cells.map(({ reasons }) => reasons)] }
   }
@@ -74,6 +82,8 @@ export class ApiRows {
     contesting: readonly NamedConflict[],
   ): CellReasons {
     const reversed = contesting.some(({ resolution }) => resolution === 'prose')
+    // Survives: `'table'` → `""`. The rule compares with the other values of the fact, and no other code sees
+    // it.
     const conflict = contesting.length === 0 ? 'none' : reversed ? 'prose' : 'table'
     const facts = { api, kind, table, conflict, strict: this.#strict } as const
     return once(this.#reasons, `${api} ${kind} ${table} ${conflict}`, () =>
@@ -89,7 +99,7 @@ function contests({ cells }: NamedConflict, api: string, kind: string): boolean 
   return cells.some((cell) => cell.api === api && cell.kind === kind)
 }
 
-/** What was made for a key, or is made now. */
+/** The value that was made for a key, or is made now. */
 function once<T>(made: Map<string, T>, key: string, make: () => T): T {
   const value = made.get(key) ?? make()
   made.set(key, value)

@@ -1,6 +1,6 @@
 /**
- * What the rule says of every cell in both modes, without decisions: for tools that look at whole matrices.
- * An engine has messages, digests and a mode, which they do not need.
+ * The answer of the rule for every cell in both modes, without decisions: for tools that look at whole
+ * matrices. An engine has messages, digests and a mode, which they do not need.
  */
 import { completeMatrix, problemsInSteps } from './consistency.ts'
 import type { Steps } from './large.ts'
@@ -8,7 +8,7 @@ import type { Api, Conflict, Matrix, MatrixInput, TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 import { type Facts, reasonOf } from './rule.ts'
 
-/** What is said of a cell. Shared and frozen: cells with the same facts have the same object. */
+/** The answer for a cell. Shared and frozen: cells with the same facts have the same object. */
 export interface CellAnswer {
   /** Whether the row lists the kind. */
   readonly marked: boolean
@@ -36,11 +36,11 @@ export interface Cells {
 }
 
 const ACCEPTED = 1
-/** Which side rules a contested cell; without one of the two it is not contested. */
+/** The side that rules a contested cell; without one of the two it is not contested. */
 const TABLE = 2
 const PROSE = 4
 
-/** What the rule says of each combination of facts that a cell can have. */
+/** The answer of the rule for each combination of facts that a cell can have. */
 export const CELL_ANSWERS: readonly CellAnswer[] = Object.freeze(
   Array.from({ length: (ACCEPTED | PROSE) + 1 }, (_, facts) => answerOf(facts)),
 )
@@ -87,6 +87,8 @@ export function conflictsAt(
 ): readonly Conflict[] {
   const bearing = conflicts.get(row)
   if (bearing === undefined) return NONE
+  // Survives: `kinds[column]?.id` → `kinds[column].id`. Cells are asked about by their places, so the kind is
+  // there.
   const [api, kind] = [apis[row]?.id as string, kinds[column]?.id]
   return bearing.filter(
     (conflict) =>
@@ -97,11 +99,17 @@ export function conflictsAt(
 const NONE: readonly never[] = Object.freeze([])
 
 function answerOf(facts: number): CellAnswer {
+  // Survives: `'table'` → `""`. The rule compares with the other values of the fact, and no other code sees
+  // it.
   const conflict = (facts & PROSE) !== 0 ? 'prose' : (facts & TABLE) !== 0 ? 'table' : 'none'
   const known: Omit<Facts, 'strict'> = {
+    // Survives: `'known'` → `""`, `'not_given'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     ...{ api: 'known', credential: 'verified', target: 'not_given' },
     // Without a target only the matrix decides, so either kind of scope will do where it fits.
     ...{ kind: 'account', scope: 'account', conflict },
+    // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
+    // sees it.
     table: (facts & ACCEPTED) === 0 ? 'rejects' : 'accepts',
   }
   return Object.freeze({

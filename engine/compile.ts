@@ -1,5 +1,5 @@
 /**
- * `compile` does all the work once. The space of answers is finite, so what each question is answered is
+ * `compile` does all the work once. The space of answers is finite, so the answer to each question is
  * settled here.
  */
 import { ApiRows } from './apis.ts'
@@ -76,27 +76,27 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
   /** Finds the one credential among request headers (§5.2), or says what is wrong with them. Total. */
   extract(headers: CredentialHeaders): Extraction
   /**
-   * What the rule says about a cell, for programs that decide by the answers of this engine elsewhere: the
-   * reason for each of twenty questions. First of verified tokens: three scopes (not valid, an account, a
+   * The answers of the rule about a cell, for programs that decide by the answers of this engine elsewhere:
+   * the reason for each of twenty questions. First of verified tokens: three scopes (not valid, an account, a
    * project) with four targets each (not given, the same scope, another project of the account, another
-   * account); then the faults of a credential, in the order of `CREDENTIAL_REASONS`. Total: what the matrix
-   * does not have has a cell, too. Cells that do not differ are the same object.
+   * account); then the faults of a credential, in the order of `CREDENTIAL_REASONS`. Total: an unknown API or
+   * kind has a cell, too. Cells that do not differ are the same object.
    */
   reasons(api: string, kind: string): readonly Reason[]
   /** Every decision that this engine can give, each once: for programs that encode them beforehand. */
   decisions(): Iterable<Decision<KindId>>
   /**
    * Whether every decision is built. In a large matrix one is built when it is asked for first, and is the
-   * same object from then on. What it says was settled when the matrix was compiled.
+   * same object from then on. Its answers were settled when the matrix was compiled.
    */
   readonly prebuilt: boolean
 }
 
 /**
- * Compiles a matrix. The engine keeps nothing of the object given: later changes to it have no effect.
+ * Compiles a matrix. The engine does not keep the given object: later changes to it have no effect.
  *
- * @throws TypeError where an id is taken or unknown, or where this is no matrix; a matrix from `loadMatrix`
- *   never throws
+ * @throws TypeError where an id is taken or unknown, or where the input is not a matrix; a matrix from
+ *   `loadMatrix` never throws
  */
 export function compile<const KindId extends string, const ApiId extends string>(
   matrix: MatrixInput<KindId, ApiId>,
@@ -119,7 +119,7 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
   const matrix = completeMatrix(input)
   const strict = options.strict === true
   const { title, tokenKinds, apis: rows, statements, conflicts: declared } = matrix
-  // The parts by name: what else an object carries, such as the `$schema` of the file, is not the matrix.
+  // The parts by name: another part of an object, such as the `$schema` of the file, is not the matrix.
   const digest = yield* digestInSteps({ title, tokenKinds, apis: rows, statements, conflicts: declared })
   const rulesDigest = digestOf({ digest, strict })
   const kinds = tokenKinds.map((kind) => frozenCopy(kind))

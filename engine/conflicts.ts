@@ -35,7 +35,7 @@ export function* conflictsByApi(
   return byApi
 }
 
-/** What is said about tokens of one kind that one type of holder has. */
+/** The advice about tokens of one kind that one type of holder has. */
 export interface Advised {
   readonly advice: readonly string[]
   /** Conflicts about whether such a holder may have such a token. */
@@ -79,6 +79,8 @@ function conflictsAboutHolder(
   return Object.freeze(
     conflicts.filter(
       (conflict, index) =>
+        // Survives: `matrix.conflicts[index]?.statements` → `matrix.conflicts[index].statements`. The
+        // conflicts are those of the matrix, in its order.
         conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
     ),
   )

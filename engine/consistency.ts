@@ -4,11 +4,11 @@ import { finish, type Steps } from './large.ts'
 import type { Matrix, MatrixInput, TokenKind } from './matrix.ts'
 import { withArticle } from './messages.ts'
 
-/** What is wrong with a matrix. */
+/** A fault of a matrix. */
 export interface MatrixProblem {
   /** Where, for example `apis[3].accepts[0]`. */
   readonly path: string
-  /** What was expected there; lower case, no final period. */
+  /** The expected value there; lower case, no final period. */
   readonly expected: string
 }
 
@@ -62,7 +62,7 @@ function whyNotIn(header: string): string | undefined {
   return OTHER_HEADER.test(header) ? 'this one says something of the message or its way' : undefined
 }
 
-/** Where tokens travel: which headers cannot carry one, and prefixes that do not tell kinds apart. */
+/** Where tokens travel: headers that cannot carry one, and prefixes that do not distinguish kinds. */
 function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
   return kinds.flatMap(({ header, scheme, prefix }, index) => {
     const at = `tokenKinds[${index}]`
@@ -81,7 +81,7 @@ function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
     return [
       {
         path: `${at}.prefix`,
-        expected: `expected a prefix that tells its tokens from those of \`${like.id}\`, which travel in the same header: neither may be the beginning of the other`,
+        expected: `expected a prefix that distinguishes its tokens from those of \`${like.id}\`, which travel in the same header: neither may be the beginning of the other`,
       },
     ]
   })

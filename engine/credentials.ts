@@ -11,7 +11,7 @@ export type CredentialHeaders = Iterable<
   readonly [name: string, value: string | readonly string[] | undefined]
 >
 
-/** A token as it arrived, not yet verified; or what is wrong with the headers. */
+/** A token as it arrived, not yet verified; or the fault of the headers. */
 export type Extraction =
   | {
       readonly ok: true
@@ -30,7 +30,7 @@ const TOKEN = /^[\x21-\x7e]+$/
 export class CredentialNames {
   /** Spelling → name in lower case. Two spellings are found at once: that of the matrix, and lower case. */
   readonly #spellings = new Map<string, string>()
-  /** A bit for each length of a name, modulo 32: most names of other headers are told by it. */
+  /** A bit for each length of a name, modulo 32: it rules out most names of other headers. */
   readonly #lengths: number
 
   constructor(names: readonly string[]) {
@@ -45,6 +45,8 @@ export class CredentialNames {
   find(name: string): string | undefined {
     // A caller without types may bring anything.
     if (typeof name !== 'string') throw new TypeError('expected the name of a header')
+    // Survives: `(this.#lengths & (1 << (name.length & 31))) === 0` → `false`. It only spares a look into the
+    // map, where the name is not either.
     if ((this.#lengths & (1 << (name.length & 31))) === 0) return undefined
     return this.#spellings.get(name) ?? this.#spellings.get(lowerCase(name))
   }
@@ -111,11 +113,17 @@ export class CredentialFinder {
   tokenIn(header: string, value: string): Extraction {
     const schemes = this.#schemes.get(header) as ReadonlySet<string>
     const isBare = schemes.has('')
+    // Survives: `schemes.size === 1` → `false`. It only spares to look for a scheme, where the header has
+    // none.
     if (isBare && TOKEN.test(value) && (schemes.size === 1 || !schemes.has(lowerCase(value))))
       return { ok: true, header, scheme: '', value }
     const end = value.indexOf(' ')
+    // Survives: `end < 0` → `end <= 0`. A value that begins with a space is malformed either way: no scheme
+    // has one.
     const scheme = lowerCase(end < 0 ? value : value.slice(0, end))
     if (scheme === '' || !schemes.has(scheme)) return fault('CREDENTIAL_MALFORMED')
+    // Survives: `end < 0` → `end <= 0`. A value that begins with a space is malformed either way: no scheme
+    // has one.
     if (end < 0) return fault('CREDENTIAL_MISSING')
     let start = end
     while (value.charCodeAt(start) === 0x20) start++
@@ -146,7 +154,7 @@ export function fieldPlace({ header, scheme = '' }: Carriage): string {
   return scheme === '' ? name : `${name} ${lowerCase(scheme)}`
 }
 
-/** What kinds of token say of a place that their tokens travel in. */
+/** The facts of kinds of token about a place that their tokens travel in. */
 export interface CredentialPlace {
   /** How the kinds that travel in it are obtained. */
   readonly obtainedBy: ReadonlySet<TokenKind['obtained']['by']>
@@ -170,7 +178,7 @@ export function credentialPlaces(kinds: Iterable<TokenKind>): ReadonlyMap<string
   return places
 }
 
-/** What the header of a token has: the token, behind its scheme. */
+/** The value of a token's header: the token, behind its scheme. */
 export function fieldValue(scheme: string | undefined, token: string): string {
   return scheme === undefined || scheme === '' ? token : `${scheme} ${token}`
 }
@@ -180,6 +188,8 @@ export function fieldValue(scheme: string | undefined, token: string): string {
  * them with a comma, and the reason must not depend on whether they did.
  */
 function isOneEmpty(found: readonly Field[]): boolean {
+  // Survives: `found.length === 1` → `false`, `found[0]?.value` → `found[0].value`. It only spares the map:
+  // what comes after it says the same of one header.
   if (found.length === 1) return found[0]?.value === ''
   const joined = new Map<string, string>()
   for (const { header, value } of found) joined.set(header, joined.has(header) ? ',' : value)

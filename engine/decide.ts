@@ -16,7 +16,7 @@ export function decide(table: Table, question: Question): Decision {
     const place = cell + situationOf(question.scope, question.target)
     return table.decisions[place] ?? table.build(place)
   } catch {
-    // Only a missing question or a hostile getter comes here. What cannot be read names no API.
+    // Only a missing question or a hostile getter comes here. An unreadable question names no API.
     return unknownApi(table)
   }
 }
@@ -31,6 +31,8 @@ export function deny(
 ): Decision {
   const situation = situationOfFault(reason)
   // Another reason is a mistake of the caller. It is denied as an unknown kind.
+  // Survives: `situation < 0` → `situation <= 0`. The faults of credentials come after the other situations,
+  // so none is at 0.
   if (situation < 0) return table.build(rowOf(table, api))
   const column = columnOf(table, kind)
   const place = rowOf(table, api) + column + further(table, column, holder) + situation
@@ -88,7 +90,7 @@ export function handlesOf(table: Table): (kind: string, api: string) => CellHand
   }
 }
 
-/** What the rule says about a cell, in each situation. Total. */
+/** The reasons of the rule for a cell, in each situation. Total. */
 export function reasonsOf(table: Table, api: string, kind: string): CellReasons {
   return table.reasonsAt(rowOf(table, api) + columnOf(table, kind))
 }
@@ -107,5 +109,7 @@ function columnOf(table: Table, kind: string | undefined): number {
 
 /** How many places further on the same answers stand with the advice about such a holder. */
 function further(table: Table, column: number, holder: string | undefined): number {
+  // Survives: `holder === undefined` → `false`. It only spares two looks into maps, where no holder is
+  // undefined.
   return holder === undefined ? 0 : (table.advised.get(column)?.get(holder) ?? 0)
 }

@@ -2,7 +2,7 @@
 import type { Conflict } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 
-/** What a token is bound to, or what a resource belongs to. */
+/** The account or project that a token is bound to, or that a resource belongs to. */
 export interface Scope {
   /** Account number (`<account_id>`, §2.2). */
   readonly account: string
@@ -14,9 +14,9 @@ export interface Scope {
 export interface Question<KindId extends string = string, ApiId extends string = string> {
   readonly api: ApiId
   readonly kind: KindId
-  /** What the token is bound to. */
+  /** The scope that the token is bound to. */
   readonly scope: Scope
-  /** What the requested resource belongs to. Absent: only the matrix is asked. */
+  /** The scope that the requested resource belongs to. Absent: only the matrix is asked. */
   readonly target?: Scope | undefined
   /** Type of the token's holder, where it is known: brings the advice that the source gives for it (§5.1). */
   readonly holder?: string | undefined
@@ -52,7 +52,7 @@ export interface Decision<KindId extends string = string> {
   readonly accepted: readonly AcceptedKind<KindId>[]
   /** The conflicts of the source that bear on this cell. */
   readonly conflicts: readonly NamedConflict[]
-  /** What the source recommends about such a token. */
+  /** Recommendations of the source about such a token. */
   readonly advice: readonly string[]
   /** Digest of the matrix that decided. */
   readonly digest: string

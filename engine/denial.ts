@@ -1,6 +1,6 @@
 /**
- * What the sender of a denied request gets: the status, the headers and the body. A program that answers for
- * a service uses this file, so that a client sees no difference between a proxy and a middleware.
+ * The answer to the sender of a denied request: the status, the headers and the body. A program that answers
+ * for a service uses this file, so that a client sees no difference between a proxy and a middleware.
  */
 import type { Decision } from './decision.ts'
 import type { Reason } from './reasons.ts'
@@ -48,8 +48,7 @@ export const DENIAL_STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
 export const RULES_HEADER = 'x-portcullis-rules-digest'
 
 /**
- * Why the request does not pass. The body says it too, but some proxies give their clients a body of their
- * own.
+ * Why the request does not pass. The body says it too, but some proxies replace the body for their clients.
  */
 export const REASON_HEADER = 'x-portcullis-reason'
 

@@ -51,7 +51,7 @@ export function canonicalJson(value: unknown): string {
 
 /** The members that an object has in JSON, in their canonical order. */
 function membersOf(value: object): [key: string, member: unknown][] {
-  // The default sort compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 requires.
   return Object.keys(value)
     .sort()
     .map((key): [string, unknown] => [key, (value as Record<string, unknown>)[key]])
@@ -69,6 +69,7 @@ function canonicalString(text: string): string {
  */
 function primeRoots(count: number, root: 2 | 3): Uint32Array {
   const words = new Uint32Array(count)
+  // Survives: `found < count` → `found <= count`. A typed array ignores what is written behind its end.
   for (let candidate = 2, found = 0; found < count; candidate++) {
     let prime = true
     for (let divisor = 2; divisor * divisor <= candidate; divisor++)
@@ -79,6 +80,8 @@ function primeRoots(count: number, root: 2 | 3): Uint32Array {
 }
 
 function fractionOf(real: number): number {
+  // Survives: `real - Math.floor(real)` → `real + Math.floor(real)`. A word of the array has 32 bits: whole
+  // numbers beside the fraction fall away.
   return Math.floor((real - Math.floor(real)) * 2 ** 32)
 }
 
@@ -137,6 +140,7 @@ const rotate = (word: number, bits: number): number => (word >>> bits) | (word <
 function compress(state: Uint32Array, schedule: Uint32Array, view: DataView): void {
   const w = schedule as unknown as number[]
   for (let t = 0; t < 16; t++) w[t] = view.getUint32(t * 4)
+  // Survives: `t < 64` → `t <= 64`. A typed array ignores what is written behind its end.
   for (let t = 16; t < 64; t++) {
     const w15 = w[t - 15] as number
     const w2 = w[t - 2] as number
@@ -169,5 +173,6 @@ function compress(state: Uint32Array, schedule: Uint32Array, view: DataView): vo
     a = (t1 + t2) | 0
   }
   const worked = [a, b, c, d, e, f, g, h]
+  // Survives: `i < 8` → `i <= 8`. A typed array ignores what is written behind its end.
   for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (worked[i] as number)
 }

@@ -10,9 +10,9 @@ export const JUMP_MS = 500
 export class Elapsed {
   readonly #monotonicMs: () => number
   readonly #wallMs: () => number
-  /** What the wall clock went on by, beside the monotonic one, in all. */
+  /** The total by which the wall clock advanced more than the monotonic one. */
   #jumpedMs = 0
-  /** What the wall clock is ahead of this one. */
+  /** The time by which the wall clock is ahead of this one. */
   #aheadMs: number
 
   constructor(monotonicMs: () => number, wallMs: () => number) {

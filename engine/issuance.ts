@@ -1,7 +1,7 @@
 /** The body of a token issuance request (§2.2): built from values, and read back with every field checked. */
 import type { Scope } from './decision.ts'
 
-/** What an issuance request says. */
+/** The content of an issuance request. */
 export interface Issuance {
   /** Service user name (`<username>`). */
   readonly userName: string
@@ -36,7 +36,7 @@ export interface IssuanceBody {
 export interface FieldFault {
   /** Path of the field, for example `auth.scope.project.name`. */
   readonly path: string
-  /** What was expected there. */
+  /** The expected value there. */
   readonly expected: string
 }
 
@@ -93,6 +93,8 @@ export function readIssuanceBody(body: unknown): IssuanceReading {
 }
 
 function readScope(scope: Reader, faults: FieldFault[]): Scope {
+  // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. A fault is noted before, and a reading
+  // with faults has no values.
   if (!scope.readable) return { account: '' }
   const hasDomain = scope.field('domain') !== undefined
   const hasProject = scope.field('project') !== undefined
@@ -101,6 +103,8 @@ function readScope(scope: Reader, faults: FieldFault[]): Scope {
       path: 'auth.scope',
       expected: `exactly one of domain (account scope) and project (project scope), not ${hasDomain ? 'both' : 'neither'}`,
     })
+    // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. A fault is noted before, and a
+    // reading with faults has no values.
     return { account: '' }
   }
   if (hasDomain) return { account: scope.object('domain').string('name') }
@@ -137,6 +141,8 @@ class Reader {
     const value = this.field(name)
     if (typeof value === 'string' && value !== '') return value
     if (this.readable) this.#faults.push({ path: this.#at(name), expected: 'a non-empty string' })
+    // Survives: `''` → `"Stryker was here!"`. A fault is noted before, and a reading with faults has no
+    // values.
     return ''
   }
 

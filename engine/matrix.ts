@@ -3,7 +3,7 @@
  * two conflict. Ids are strings. Nothing in the code knows the three kinds or the thirty APIs.
  */
 
-/** What a token of a kind is bound to (§1): a whole account, or one project of it. */
+/** The scope of a token of a kind (§1): a whole account, or one project of it. */
 export type ScopeLevel = 'account' | 'project'
 
 /** A row of the table of token families (§1, §5.1, §5.2, §8). */
@@ -21,14 +21,14 @@ export interface TokenKind<Id extends string = string> {
    * header has the token alone.
    */
   readonly scheme?: string | undefined
-  /** What every token of the kind begins with, for example `bdg_`. Absent: no token is told by it. */
+  /** The prefix of every token of the kind, for example `bdg_`. Absent: no token is recognised by it. */
   readonly prefix?: string | undefined
   /** Type of holder it is issued to: `service_user` or `control_panel_user` (§5.1). */
   readonly issuedTo: string
   readonly obtained: {
     /** `issue`: by an API request (§4.1). `control_panel`: by a person (§4.2). */
     readonly by: 'issue' | 'control_panel'
-    /** What the person does, one step an item. */
+    /** The actions of the person, one step an item. */
     readonly steps?: readonly string[] | undefined
   }
   /** The holder needs a permission with one of these scopes (§5.1). Empty: no permission is needed. */
@@ -49,16 +49,16 @@ export interface Api<Id extends string = string, KindId extends string = string>
 }
 
 /**
- * What a statement of the prose claims, in a form that can be compared with the rows.
+ * The content that a statement of the prose claims, in a form that can be compared with the rows.
  *
  * - `manages`: the kind opens these APIs; `complete` says that the list names all of them.
  * - `does_not_manage`: the kind opens none of these APIs.
  * - `only_option`: these APIs, and no others, accept this kind and nothing else.
  * - `most`: the kind opens more than half of the APIs.
  * - `bound_to`: what a token of the kind is bound to.
- * - `issued_to`: who the kind is issued to; `exclusive` says to no one else.
+ * - `issued_to`: who the kind is issued to; `exclusive` excludes all other callers.
  * - `row_repeated`: the table prints the row of this API once more, with these kinds.
- * - `advice`: something to tell the user of a token of these kinds held by such a holder.
+ * - `advice`: a text for the user of a token of these kinds held by such a holder.
  * - `remark`: a sentence about the kinds that no row can contradict.
  */
 export type Claim =
@@ -122,14 +122,12 @@ export interface Conflict {
   readonly kinds: readonly string[]
   /** Ids of the statements that take part. */
   readonly statements: readonly string[]
-  /** Which side rules. `prose` reverses what the table says of the contested cells. */
+  /** The side that rules. `prose` reverses what the table says of the contested cells. */
   readonly resolution: 'table' | 'prose'
   readonly reason: string
 }
 
-/**
- * What `compile` takes: a matrix whose statements and conflicts may be absent, which means that it has none.
- */
+/** The input of `compile`: a matrix. Absent statements and conflicts mean that it has none. */
 export interface MatrixInput<KindId extends string = string, ApiId extends string = string> {
   readonly title: string
   readonly tokenKinds: readonly TokenKind<KindId>[]

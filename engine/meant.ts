@@ -1,15 +1,17 @@
-/** Which name was probably meant by one that is not known, for messages. */
+/** The known name that an unknown one probably means, for messages. */
 
 /** Most edits between a name and the one that was meant. Of three characters, two edits leave little. */
 const EDITS_MAX = 2
 const SHORT = 3
 
-/** The known names that differ from a name by a slip or two, the nearest first. Case is no difference. */
+/** The known names that differ from a name by a slip or two, the nearest first. Case does not matter. */
 export function namesMeant(name: string, known: Iterable<string>): string[] {
   const lower = name.toLowerCase()
   const near: { readonly each: string; readonly edits: number }[] = []
   for (const each of known) {
     const most = Math.min(name.length, each.length) <= SHORT ? 1 : EDITS_MAX
+    // Survives: `Math.abs(each.length - name.length) > most` → `false`. It only spares the comparison:
+    // at least that number of edits is needed.
     if (Math.abs(each.length - name.length) > most) continue
     const edits = editDistance(lower, each.toLowerCase())
     if (edits <= most) near.push({ each, edits })

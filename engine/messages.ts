@@ -4,7 +4,7 @@ import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
 
-/** What a message is about. */
+/** The question that a message is about. */
 export interface Subject {
   readonly kinds: readonly TokenKind[]
   /** Absent where it is not in the matrix, which is the reason then. */
@@ -39,7 +39,7 @@ function aboutCredential(
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${oneOf(kinds.map(withCarriage))}`
     case 'CREDENTIAL_INVALID':
-      return 'no authority vouches for the credential; obtain a new one'
+      return 'no authority verified the credential; obtain a new one'
     case 'CREDENTIAL_EXPIRED':
       return 'the token is past its lifetime; obtain a new one'
     case 'CREDENTIAL_REVOKED':
@@ -75,7 +75,7 @@ function aboutKind(
   }
 }
 
-/** Which kinds open the API. `it` names the API in the sentence; without it, the id does. */
+/** The kinds that open the API. `it` names the API in the sentence; without it, the id does. */
 function whatOpens(kinds: readonly TokenKind[], api: CompiledApi, it = `\`${api.id}\``): string {
   const opening = kinds.filter(({ id }) => api.accepted.some(({ kind }) => kind === id))
   return opening.length > 0
@@ -93,7 +93,7 @@ function carriagesOf(kinds: readonly TokenKind[]): readonly string[] {
   return [...new Set(kinds.map((each) => `\`${carriageOf(each)}\``))]
 }
 
-/** What else is expected where tokens have a scheme before them. */
+/** The further expectation where tokens have a scheme before them. */
 function behindScheme(kinds: readonly TokenKind[]): string {
   const withScheme = kinds.filter(({ scheme }) => scheme !== undefined)
   return withScheme.length === 0 ? '' : `, after its scheme as in ${oneOf(carriagesOf(withScheme))}`

@@ -1,7 +1,7 @@
 /**
- * The rule, whole: what a question's facts come to. Pure and total. Nothing else in the product decides;
- * `compile` asks this function about every combination of facts that a matrix can have, and an engine only
- * looks the answer up.
+ * The rule, whole: the reason for the facts of a question. Pure and total. Nothing else in the product
+ * decides; `compile` asks this function about every combination of facts that a matrix can have, and an
+ * engine only looks the answer up.
  */
 import type { ScopeLevel } from './matrix.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
@@ -12,15 +12,15 @@ import type { CredentialReason, Reason } from './reasons.ts'
 export interface Facts {
   /** Whether the API is in the matrix. */
   readonly api: 'known' | 'unknown'
-  /** What is wrong with the credential. `verified`: nothing, or its claims are taken as given. */
+  /** The fault of the credential. `verified`: nothing, or its claims are taken as given. */
   readonly credential: CredentialReason | 'verified'
-  /** What tokens of the kind are bound to. `unknown`: the kind is not in the matrix. */
+  /** The scope that tokens of the kind are bound to. `unknown`: the kind is not in the matrix. */
   readonly kind: ScopeLevel | 'unknown'
-  /** What the token's scope names. `invalid`: no account, or an empty name. */
+  /** The level of the token's scope. `invalid`: no account, or an empty name. */
   readonly scope: ScopeLevel | 'invalid'
   /** Whether the API's row lists the kind. */
   readonly table: 'accepts' | 'rejects'
-  /** Which side rules where a conflict contests the cell. */
+  /** The side that rules where a conflict contests the cell. */
   readonly conflict: 'none' | 'table' | 'prose'
   /** Whether contested cells are denied. */
   readonly strict: boolean

@@ -1,6 +1,6 @@
 /**
- * What a question adds to the facts about its cell. The rule tells twenty situations apart: three scopes with
- * four targets each, and eight faults of the credential.
+ * The facts that a question adds to the facts about its cell. The rule distinguishes twenty situations: three
+ * scopes with four targets each, and eight faults of the credential.
  */
 import type { Scope } from './decision.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'
@@ -21,12 +21,14 @@ export const SITUATIONS: readonly Pick<Facts, 'credential' | 'scope' | 'target'>
 ])
 
 /** Where the situations of each scope begin, and those of the faults. */
+// Survives: `SCOPES.indexOf('invalid') * TARGETS.length` → `SCOPES.indexOf('invalid') / TARGETS.length`. The
+// place of the first is 0.
 const INVALID = SCOPES.indexOf('invalid') * TARGETS.length
 const ACCOUNT = SCOPES.indexOf('account') * TARGETS.length
 const PROJECT = SCOPES.indexOf('project') * TARGETS.length
 const FAULTS = SCOPES.length * TARGETS.length
 
-/** Which of those is for each target. */
+/** The one of those for each target. */
 const NOT_GIVEN = TARGETS.indexOf('not_given')
 const SAME = TARGETS.indexOf('same')
 const OTHER_PROJECT = TARGETS.indexOf('other_project')
@@ -36,7 +38,10 @@ const OTHER_ACCOUNT = TARGETS.indexOf('other_account')
 export function situationOf(scope: Scope | undefined, target: Scope | undefined): number {
   const level = levelOf(scope)
   // With an invalid scope, nothing can be said about the target.
+  // Survives: `level + NOT_GIVEN` → `level - NOT_GIVEN`. The place of the first is 0.
   if (target === undefined || level === INVALID) return level + NOT_GIVEN
+  // Survives: `scope?.account` → `scope.account`. A scope that is not there is invalid, and the line before
+  // has answered it.
   if (levelOf(target) === INVALID || target.account !== scope?.account) return level + OTHER_ACCOUNT
   return level + (target.project === scope.project ? SAME : OTHER_PROJECT)
 }

@@ -11,10 +11,10 @@ import { messageOf } from './messages.ts'
 import { REASONS, type Reason, UNKNOWN_TOKEN_REASONS } from './reasons.ts'
 import { SITUATIONS } from './situations.ts'
 
-/** What names the rules of an engine, in each of its decisions. */
+/** The fields that name the rules of an engine, in each of its decisions. */
 type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
 
-/** A kind of token, and what is said about one type of holder where the column is for that. */
+/** A kind of token, and the advice about one type of holder where the column is for that. */
 interface Column {
   /** 0 is for all kinds that are not in the matrix. */
   readonly kind: number
@@ -40,7 +40,7 @@ export class Table {
   readonly decisions: (Decision | undefined)[] = []
   readonly #layout: readonly Column[]
   readonly #apis: (CompiledApi | undefined)[] = []
-  /** What the rule says, row by row, column by column. */
+  /** The answers of the rule, row by row, column by column. */
   readonly #cells: CellReasons[] = []
   readonly #kinds: readonly TokenKind[]
   readonly #rules: Rules
@@ -80,7 +80,7 @@ export class Table {
     }
   }
 
-  /** What the rule says about the cell that begins at a place. */
+  /** The answers of the rule about the cell that begins at a place. */
   reasonsAt(place: number): CellReasons {
     return this.#cells[place / CELL] as CellReasons
   }
@@ -113,6 +113,8 @@ export class Table {
             header: kind?.header ?? '',
             scheme: kind?.scheme ?? '',
             accepted: allowed ? NONE : (api?.accepted ?? NONE),
+            // Survives: `api?.conflicts` → `api.conflicts`. A kind is known only where the API is, and the
+            // column of unknown kinds has none.
             conflicts: joined((kind && api?.conflicts.get(kind.id)) ?? NONE, said?.conflicts ?? NONE),
             advice: said?.advice ?? NONE,
             ...this.#rules,
@@ -136,6 +138,9 @@ const NONE: readonly never[] = Object.freeze([])
 
 /** Whether the kind is known where that is the reason: in their order of precedence, these come later. */
 function isAboutKind(reason: Reason): boolean {
+  // Survives: `REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')` → `REASONS.indexOf(reason) >=
+  // REASONS.indexOf('UNKNOWN_TOKEN_KIND')`. A kind is known only where the API is, and the column of unknown
+  // kinds has none.
   return REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')
 }
 
@@ -147,5 +152,6 @@ function isAboutToken(reason: Reason): boolean {
 /** No new list where one of the two is enough: a large matrix has many decisions. */
 function joined(some: readonly NamedConflict[], others: readonly NamedConflict[]): readonly NamedConflict[] {
   if (others.length === 0) return some
+  // Survives: `some.length === 0` → `false`. It only spares a list with the same items.
   return some.length === 0 ? others : Object.freeze([...some, ...others])
 }

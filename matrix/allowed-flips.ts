@@ -1,10 +1,10 @@
-/** Flips that somebody signed off: which of a comparison are left, and which entries are good for nothing. */
+/** Flips that were signed off: the flips of a comparison that are left, and the entries without effect. */
 import { canonicalJson } from '../engine/digest.ts'
 import { type CellFlip, type Comparison, MODES, type Mode } from './compare.ts'
 import type { Direction, KindDirection } from './flip-sides.ts'
 import type { KindFlip } from './kind-flips.ts'
 
-/** What opens, closes, loosens or tightens something. */
+/** A change that opens, closes, loosens or tightens something. */
 export type Flip = CellFlip | KindFlip
 
 interface Entry {
@@ -22,11 +22,11 @@ interface AllowedCellFlip extends Entry {
   readonly mode?: Mode | undefined
 }
 
-/** It holds for one value: who signs off an hour has not signed off ten years. */
+/** It holds for one value: a sign-off for an hour does not cover ten years. */
 interface AllowedKindFlip extends Entry {
   readonly field: string
   readonly direction: KindDirection
-  /** What the flip has as `after`. */
+  /** The flip's `after`. */
   readonly to: unknown
 }
 
@@ -41,18 +41,18 @@ export interface SignedOff {
 
 export interface Judged {
   /**
-   * Flips that nobody signed off: cells, each with the modes that are left, then those of
+   * Flips that were not signed off: cells, each with the modes that are left, then those of
    * {@link flipsOfRenames}, then those of kinds.
    */
   readonly left: readonly Flip[]
   readonly signedOff: readonly SignedOff[]
-  /** Entries whose last day is over. They allow nothing. */
+  /** Entries whose last day has passed. They allow nothing. */
   readonly expired: readonly AllowedFlip[]
   /** Entries that hold and cover no flip. */
   readonly unused: readonly AllowedFlip[]
 }
 
-/** What callers of a renamed API lose with the old id, and what they are allowed with the new one. */
+/** The flips of a renamed API: callers lose the old id, and may be allowed the new one. */
 export function flipsOfRenames({ renames }: Pick<Comparison, 'renames'>): readonly CellFlip[] {
   return renames.flatMap(({ lost, gained }) => [...lost, ...gained])
 }

@@ -14,7 +14,7 @@ export type Mode = 'lenient' | 'strict'
 
 export const MODES: readonly Mode[] = Object.freeze(['lenient', 'strict'])
 
-/** What one of the two matrices says of a cell. */
+/** The answers of one of the two matrices for a cell. */
 export interface CellSide extends Readonly<Record<Mode, Reason>> {
   /** Ids of the conflicts that bear on the cell. */
   readonly conflicts: readonly string[]
@@ -45,7 +45,7 @@ export interface Changed {
   readonly fields: readonly FieldChange[]
 }
 
-/** What is new, what is gone, and what is there as before with other fields; by id. */
+/** The rows that are new, those that are gone, and those with changed fields; by id. */
 export interface ListChange {
   readonly added: readonly string[]
   readonly removed: readonly string[]
@@ -57,11 +57,11 @@ export interface Rename {
   readonly from: string
   readonly to: string
   readonly because: RenameGround
-  /** The cells that close for who still asks with the old id, and gets `UNKNOWN_API`. */
+  /** The cells that close for callers that still use the old id, and get `UNKNOWN_API`. */
   readonly lost: readonly CellFlip[]
   /**
-   * The cells that open for who asks with the new id, and got that before: of those that are as they were.
-   * That it is the same API is a guess, which the title of another one can bring about.
+   * The cells that open for callers that use the new id, and got that before: only unchanged cells.
+   * The identity of the API is a guess, which the title of another one can bring about.
    */
   readonly gained: readonly CellFlip[]
 }
@@ -69,13 +69,13 @@ export interface Rename {
 export interface Comparison {
   /** Opened cells first, then closed ones; among equals in the order of the matrices. */
   readonly flips: readonly CellFlip[]
-  /** What decisions and issuance take from the kinds themselves. Looser facts first. */
+  /** The changed facts that decisions and issuance take from the kinds themselves. Looser facts first. */
   readonly kindFlips: readonly KindFlip[]
   readonly renames: readonly Rename[]
   /** `undefined`: both have the same title. */
   readonly title: FieldChange | undefined
   readonly tokenKinds: ListChange
-  /** Titles and sections; and rows in which a mark is another, and a conflict keeps the cell as it was. */
+  /** Titles and sections; and rows in which a mark is different, and a conflict keeps the cell as it was. */
   readonly apis: ListChange
   readonly statements: ListChange
   readonly conflicts: ListChange
@@ -84,13 +84,13 @@ export interface Comparison {
 /**
  * Compares two matrices. They need not be finished: conflicts that are not declared do not contest a cell.
  *
- * @throws TypeError where one of them is no matrix, as `compile` does
+ * @throws TypeError where one of them is not a matrix, as `compile` does
  */
 export function compareMatrices(before: MatrixInput, after: MatrixInput): Comparison {
   return finish(compareInSteps(before, after))
 }
 
-/** As {@link compareMatrices}, in small steps: for a page that somebody uses meanwhile. */
+/** As {@link compareMatrices}, in small steps: for a page that a person uses meanwhile. */
 export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<Comparison> {
   const then = yield* cellsInSteps(before)
   const now = yield* cellsInSteps(after)
@@ -123,7 +123,7 @@ interface Line {
 
 interface Flips {
   readonly flips: readonly CellFlip[]
-  /** APIs of which a mark of the table is another, and the cell is not, because a conflict reverses it. */
+  /** APIs with a different mark in the table and the same cell, because a conflict reverses it. */
   readonly reversedMarks: ReadonlySet<string>
 }
 
@@ -134,6 +134,7 @@ function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]):
   for (const row of linesOf(then.rows, now.rows, renamed)) {
     for (const column of columns) {
       const [was, is] = [answerAt(then, row.was, column.was), answerAt(now, row.is, column.is)]
+      // Survives: `was === is` → `false`. It only spares a look: equal answers flip nothing.
       if (was === is) continue
       const flips = flipsOf(was, is)
       for (const { direction, modes } of flips)
@@ -151,7 +152,7 @@ function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]):
   return { flips: [...found.opened, ...found.closed], reversedMarks }
 }
 
-/** Those of the second matrix first: it is the one that somebody reads. */
+/** Those of the second matrix first: it is the one in front of the reader. */
 function linesOf(
   then: ReadonlyMap<string, number>,
   now: ReadonlyMap<string, number>,
@@ -181,7 +182,7 @@ interface FlipModes {
   readonly modes: readonly Mode[]
 }
 
-/** What becomes of a cell that goes from one answer to another: worked out once for each two. */
+/** The outcome for a cell that goes from one answer to another: worked out once for each two. */
 const FLIPS: readonly (readonly (readonly FlipModes[])[])[] = withAbsent((was) =>
   withAbsent((is) =>
     (['opened', 'closed'] as const).flatMap((direction): FlipModes[] => {
@@ -222,6 +223,7 @@ function sideOf(cells: Cells, row: number, column: number): CellSide {
   if (column < 0) return NO_KIND
   const side = PLAIN_SIDES[answerAt(cells, row, column)] as CellSide
   const conflicts = conflictsAt(cells, row, column)
+  // Survives: `conflicts.length === 0` → `false`. It only spares an object with the same fields.
   return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }
 }
 
@@ -264,6 +266,7 @@ function* listChange<T extends Identified>(
   const changed: Changed[] = []
   for (const item of after) {
     const earlier = then.get(item.id) ?? from.get(item.id)
+    // Survives: `earlier !== item` → `true`. It only spares the comparison of an item with itself.
     if (earlier !== undefined && earlier !== item) {
       const fields = fieldsOf({ ...shown(earlier), id: '' }, { ...shown(item), id: '' })
       if (fields.length > 0) changed.push({ id: item.id, fields })
@@ -284,7 +287,7 @@ function fieldsOf(before: object, after: object): FieldChange[] {
     .map((field) => ({ field, before: then[field], after: now[field] }))
 }
 
-/** Two values are the same where this is: the order of keys is no difference. */
+/** Two values are the same where this is: the order of keys does not matter. */
 function jsonOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonicalJson(value)
 }

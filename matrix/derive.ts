@@ -10,7 +10,7 @@ import {
   type Statement,
 } from '../engine/index.ts'
 
-/** A conflict that follows from rows and statements, before anyone resolved it. */
+/** A conflict that follows from rows and statements, before it is resolved. */
 export type DerivedConflict = Pick<Conflict, 'type' | 'cells' | 'apis' | 'kinds' | 'statements'>
 
 /** Every conflict that follows from the rows and the statements, in the order of the statements. */
@@ -138,6 +138,8 @@ function holderConflicts(
   const kinds = new Set<string>()
   const against: string[] = []
   for (const other of matrix.statements) {
+    // Survives: `other.claim.type !== 'issued_to'` → `false`. Claims of no other type are exclusive: the type
+    // is for the compiler.
     if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)
       continue
     const shared = other.claim.kinds.filter((kind) => claim.kinds.includes(kind))

@@ -11,7 +11,7 @@ export interface EditResult {
   /** The same text: the edit was made already. */
   readonly text: string
   readonly matrix: Matrix
-  /** What changes, in both modes. */
+  /** The changes, in both modes. */
   readonly comparison: Comparison
   /** Conflicts that the edit causes and declares. */
   readonly declared: readonly Conflict[]
@@ -21,7 +21,7 @@ export interface EditResult {
   readonly open: readonly Conflict[]
 }
 
-/** What a text of a form is read and changed by. */
+/** The functions that read and change a text of a form. */
 export interface EditTools {
   readonly form: DocumentForm
   readonly editor: Editor
@@ -48,8 +48,8 @@ export function editText(
 }
 
 /**
- * As {@link editText}, for a program that makes edit after edit and has read the text already. What it opens
- * and closes is compared by those who show it.
+ * As {@link editText}, for a program that makes edit after edit and has read the text already. Its callers
+ * compare what it opens and closes.
  *
  * @throws MatrixError where the result is not valid for another reason than open conflicts
  */
@@ -61,8 +61,10 @@ export function editParsed(
 ): Omit<EditResult, 'comparison' | 'open'> {
   const apply = (from: string, changes: readonly DocumentChange[]) => changes.reduce(editor, from)
   // A large text takes long to read: the one that was read last is not read again.
+  // Survives: `{ text, matrix: before }` → `{}`. It only spares to read the same text once more.
   let last: { readonly text: string; readonly matrix: Matrix } = { text, matrix: before }
   const read = (from: string): Matrix => {
+    // Survives: `from !== last.text` → `true`. It only spares to read the same text once more.
     if (from !== last.text) last = { text: from, matrix: parseMatrix(from, form) }
     return last.matrix
   }
@@ -90,7 +92,7 @@ function causedBy(before: Matrix, after: Matrix): readonly Conflict[] {
 
 /** @throws MatrixError where there is anything but conflicts that are not declared */
 function refuseFaults(matrix: Matrix, text: string, form: DocumentForm): void {
-  // What has no code says how many more there are.
+  // The entry without a code is the count of further ones.
   const faults = lintMatrix(matrix).problems.filter(
     ({ code }) => code !== undefined && code !== 'undeclared-conflict',
   )

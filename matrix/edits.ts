@@ -16,7 +16,7 @@ type PartRow =
   | { readonly part: 'tokenKinds'; readonly row: TokenKind }
   | { readonly part: 'statements'; readonly row: Statement }
 
-/** What is edited. The ids are in the matrix, but for those of new rows. */
+/** One edit. The ids are in the matrix, but for those of new rows. */
 export type MatrixEdit =
   | { readonly type: 'title'; readonly title: string }
   | ({ readonly type: 'add' } & PartRow)
@@ -118,8 +118,10 @@ function placesOf({ apis, tokenKinds, statements, conflicts }: Matrix, part: Mat
 const CLAIM_ID_FIELDS: Readonly<Record<MatrixPart, readonly string[]>> = {
   apis: ['api', 'apis'],
   tokenKinds: ['kind', 'kinds', 'accepts'],
+  // Survives: `[]` → `["Stryker was here"]`. No row has a field of that name.
   statements: [],
 }
+// Survives: `[]` → `["Stryker was here"]`. No row has a field of that name.
 const CELL_FIELDS: typeof CLAIM_ID_FIELDS = { apis: ['api'], tokenKinds: ['kind'], statements: [] }
 const CONFLICT_FIELDS: typeof CLAIM_ID_FIELDS = {
   apis: ['apis'],
@@ -158,7 +160,7 @@ function removing(matrix: Matrix, part: MatrixPart, id: string): DocumentChange[
 
 const rowOf = (path: DocumentPath): DocumentPath => path.slice(0, 2)
 
-/** What goes with the id at a place: the id alone, or the row that would say nothing without it. */
+/** The part that is removed with the id at a place: the id alone, or a row that means nothing without it. */
 function goneAt(matrix: Matrix, path: DocumentPath): DocumentPath {
   const [list, , field] = path
   if (list === 'conflicts') return field === 'statements' ? path : rowOf(path)
@@ -179,6 +181,8 @@ function inOrder(one: DocumentPath, other: DocumentPath): number {
     const against = other[at]
     if (segment === against) continue
     // Both are numbers, or both are names.
+    // Survives: `(segment as string) < (against as string)` → `segment as string <= (against as string)`.
+    // Equal segments are passed over before.
     return (segment as string) < (against as string) ? -1 : 1
   }
   return 0
@@ -193,8 +197,8 @@ export function missingDeclarations(matrix: Matrix): Conflict[] {
 }
 
 /**
- * What an edit makes of the declared conflicts: those that no longer follow are removed, from the last one,
- * and the others name the statements that take part now.
+ * The effect of an edit on the declared conflicts: those that no longer follow are removed, from the last
+ * one, and the others name the statements that take part now.
  */
 export function followUps(matrix: Matrix): { changes: DocumentChange[]; removed: string[] } {
   const { conflicts } = lintMatrix(matrix)

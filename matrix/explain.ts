@@ -5,7 +5,7 @@ import type { Claim, Decision, Engine, Matrix, Statement, TokenKind } from '../e
 export interface CellExplanation {
   readonly kind: string
   readonly decision: Decision
-  /** What the prose says about this kind and this API. */
+  /** The statements of the prose about this kind and this API. */
   readonly statements: readonly Statement[]
 }
 
@@ -43,5 +43,6 @@ function isAbout(claim: Claim, api: string, kind: string): boolean {
   if (claim.type === 'row_repeated') return claim.api === api
   if (!('apis' in claim) || claim.kind !== kind) return false
   // A complete list says that the API which it leaves out is not opened.
+  // Survives: `claim.type === 'manages'` → `true`. No other claim with a list of APIs is complete.
   return claim.apis.includes(api) || (claim.type === 'manages' && claim.complete)
 }

@@ -1,4 +1,4 @@
-/** What the linter finds, by its code. Codes are stable: programs and the settings of projects name them. */
+/** Findings of the linter, by its code. Codes are stable: programs and the settings of projects name them. */
 import type { Problem } from './document/index.ts'
 
 export type Severity = 'error' | 'warning'
@@ -6,9 +6,9 @@ export type Severity = 'error' | 'warning'
 interface FindingType {
   /** `error`: the matrix is refused. `warning`: it is allowed, and probably not meant. */
   readonly severity: Severity
-  /** What is found; a sentence. */
+  /** The fault; a sentence. */
   readonly means: string
-  /** What to do about it; a sentence. */
+  /** The remedy; a sentence. */
   readonly fix: string
 }
 
@@ -92,7 +92,7 @@ export const FINDINGS = {
   },
   'similar-ids': {
     severity: 'warning',
-    means: 'Two ids of one list differ in one letter, or only in `-` and `_`. Digits are no slip.',
+    means: 'Two ids of one list differ in one letter, or only in `-` and `_`. Digits do not count.',
     fix: 'Leave both, if both are meant. Otherwise remove one: `portcullis matrix rename`.',
   },
 } as const satisfies Readonly<Record<string, FindingType>>

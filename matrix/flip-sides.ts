@@ -1,4 +1,4 @@
-/** Which way a flip goes. */
+/** The way that a flip goes. */
 
 /** Of a cell. `opened`: denied before, allowed now. */
 export type Direction = 'opened' | 'closed'

@@ -1,12 +1,12 @@
 /**
- * What a change of the kinds of token loosens and tightens beside the cells: who obtains a token and for how
- * long, what it is bound to, and where it travels.
+ * The facts that a change of the kinds of token loosens and tightens beside the cells: who obtains a token
+ * and for how long, what it is bound to, and where it travels.
  */
 import { canonicalJson } from '../engine/digest.ts'
 import { fieldPlace, type TokenKind } from '../engine/index.ts'
 import type { KindDirection } from './flip-sides.ts'
 
-/** What decisions and issuance take from a kind, as the matrix writes it. `null`: absent. */
+/** The facts that decisions and issuance take from a kind, as the matrix writes it. `null`: absent. */
 interface KindFacts {
   readonly scopeLevel: TokenKind['scopeLevel']
   readonly header: string
@@ -42,12 +42,15 @@ type Directions = { readonly [F in keyof KindFacts]?: (was: KindFacts[F], is: Ki
 /** The fields in which one value can allow more than another. All others are `changed`. */
 const DIRECTIONS: Directions = {
   permissionScopes: (was, is) => (isWider(is, was) ? 'loosened' : isWider(was, is) ? 'tightened' : 'changed'),
+  // Survives: `(is ?? Infinity) > (was ?? Infinity)` → `(is ?? Infinity) >= (was ?? Infinity)`. It is asked
+  // about lifetimes that differ.
   lifetimeSeconds: (was, is) => ((is ?? Infinity) > (was ?? Infinity) ? 'loosened' : 'tightened'),
 }
 
+// Survives: `'loosened'` → `""`. An id that is not in the list comes first, too.
 const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']
 
-/** What differs, the looser facts first; among equals in the order of the second matrix. */
+/** The differences, the looser facts first; among equals in the order of the second matrix. */
 export function kindFlips(before: readonly TokenKind[], after: readonly TokenKind[]): readonly KindFlip[] {
   const [was, is] = [factsOf(before), factsOf(after)]
   const flips = [...is].flatMap(([kind, facts]) => {
@@ -142,6 +145,8 @@ function wasIssued(facts: KindFacts | undefined, { scopeLevel }: KindFacts): boo
 /** Names of headers and schemes are compared without case. */
 function textOf(field: keyof KindFacts, value: unknown): string {
   const isName = (field === 'header' || field === 'scheme') && typeof value === 'string'
+  // Survives: `value.toLowerCase()` → `value.toUpperCase()`. Names are ASCII: both cases distinguish the same
+  // names.
   return canonicalJson(isName ? value.toLowerCase() : value)
 }
 

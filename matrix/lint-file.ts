@@ -10,7 +10,7 @@ import { warningsOf } from './warnings.ts'
 export interface FindingsReport extends Pick<LintReport, 'conflicts'> {
   /** For these the matrix is refused. Empty: it is valid. */
   readonly problems: readonly Finding[]
-  /** What is allowed and probably not meant. */
+  /** Content that is allowed and probably not meant. */
   readonly warnings: readonly Finding[]
 }
 
@@ -45,7 +45,7 @@ export function findingsOf(
   }
 }
 
-/** What is about the whole document comes last, as the count of further problems does. */
+/** Findings about the whole document come last, as the count of further problems does. */
 function inOrder(one: Partial<Place>, other: Partial<Place>): number {
   const { line = Number.POSITIVE_INFINITY, column = 0 } = one
   const { line: otherLine = Number.POSITIVE_INFINITY, column: otherColumn = 0 } = other

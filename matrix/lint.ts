@@ -56,7 +56,7 @@ interface Declaration {
   readonly index: number
 }
 
-/** The declared conflicts by what they are about. Of two about the same, the later one is a problem. */
+/** The declared conflicts by their subjects. Of two about the same, the later one is a problem. */
 function declarationsOf({ conflicts }: Matrix, problems: Problems<MatrixProblem>): Map<string, Declaration> {
   const declared = new Map<string, Declaration>()
   for (const [index, conflict] of conflicts.entries()) {

@@ -28,7 +28,7 @@ export { formOfName, forms } from './document/index.ts'
 export const MATRIX_BYTES_MAX = json.bytesMax
 
 /**
- * A matrix that is not valid. `problems` says where and what was expected, first of the form and then of the
+ * A matrix that is not valid. `problems` says where and the expected value, first of the form and then of the
  * ids: the first 100, and an entry that says how many more there are.
  */
 export class MatrixError extends Error {
@@ -63,7 +63,7 @@ export function loadMatrix(file: string | Uint8Array, form?: DocumentForm): Matr
 
 /**
  * As {@link loadMatrix}, in steps of some tens of milliseconds at most for ten thousand APIs: for a page that
- * somebody uses meanwhile. YAML is read in one step, and takes some twenty times as long.
+ * a person uses meanwhile. YAML is read in one step, and takes some twenty times as long.
  */
 export function* loadInSteps(file: string | Uint8Array, form: DocumentForm = json): Steps<Matrix> {
   const { matrix, problems } = yield* draftInSteps(file, form)
@@ -79,7 +79,7 @@ export interface Draft {
 }
 
 /**
- * As {@link loadInSteps}, for who looks at a matrix that somebody still writes.
+ * As {@link loadInSteps}, for programs that show an unfinished matrix.
  *
  * @throws MatrixError where the form or an id is wrong
  */
@@ -123,7 +123,7 @@ function withIdCode(problem: Problem): MatrixProblem {
   return { code: problem.path.endsWith('.id') ? 'id-taken' : 'id-unknown', ...problem }
 }
 
-/** Fields that somebody may expect for a token that travels in no header. */
+/** Fields that an author may expect for a token that travels in no header. */
 const NO_HEADER = /^(?:cookies?|quer(?:y|ies)|(?:query|url)[_-]?param(?:eter)?s?|param(?:eter)?s?)$/i
 
 function withReason(problem: Problem): Problem {
@@ -155,7 +155,7 @@ export function textOf(file: string | Uint8Array, { id, bytesMax }: DocumentForm
   return text
 }
 
-/** What is said of a file that is too long. */
+/** The message for a file that is too long. */
 export function tooLong(id: DocumentForm['id'], bytesMax: number, bytes: number): string {
   const hint = id === 'yaml' ? '; write so large a matrix in JSON' : ''
   return `expected at most ${bytesMax} bytes, found ${bytes}${hint}`
@@ -173,7 +173,7 @@ function decoded(file: Uint8Array): string {
   }
 }
 
-/** UTF-16 is what some editors write: it begins with FF FE or FE FF. */
+/** Some editors write UTF-16: it begins with FF FE or FE FF. */
 function otherEncoding(file: Uint8Array): string {
   const isMarked = ['255,254', '254,255'].includes(file.subarray(0, 2).join())
   return isMarked ? ', found the byte order mark of UTF-16' : ''

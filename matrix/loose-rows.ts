@@ -1,18 +1,18 @@
-/** What can be said of the ids of a document whose form is wrong. */
+/** The problems that can be found in the ids of a document whose form is wrong. */
 import { type MatrixInput, matrixProblems } from '../engine/index.ts'
 import { PROBLEMS_MAX, type Problem, segmentsOf } from './document/index.ts'
 
-/** What an unknown id is said to be, by the part that has the ids. */
+/** The noun for an unknown id, by the part that has the ids. */
 const NAMED = { tokenKinds: 'token kind', apis: 'api', statements: 'statement' } as const
 
 /** The end of what stands for an id that cannot be read. */
-const NO_TEXT = ' is no text'
+const NO_TEXT = ' is not a text'
 
 type Row = Readonly<Record<string, unknown>>
 
 /**
  * The problems of ids beside those of the form: an id that is taken, and one that no row has. Where the id of
- * a row cannot be read, an unknown one may be meant for it, and is no problem.
+ * a row cannot be read, an unknown one may be meant for it, and is not a problem.
  *
  * @param misfits the problems of the form
  */
@@ -34,9 +34,10 @@ function isOfIds(path: string, part: string): boolean {
   return list === part && (field === undefined || field === 'id')
 }
 
-/** The rows with nothing but ids, each where it was. What is no text is one that no row has. */
+/** The rows with nothing but ids, each where it was. An id that is not a text is one that no row has. */
 function readable(document: Row): object {
   let unread = 0
+  // Survives: `++unread` → `--unread`. Any number does that no other row has.
   const id = (value: unknown) => (typeof value === 'string' ? value : `${++unread}${NO_TEXT}`)
   const ids = (value: unknown) => listOf(value).map(id)
   const rows = (part: string, of: (row: Row) => object) =>

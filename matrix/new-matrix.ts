@@ -1,15 +1,15 @@
-/** The text of a matrix that is in no file yet: one that somebody begins, or one that a program has. */
+/** The text of a matrix without a file: a new one, or one in the memory of a program. */
 import type { Api, Matrix, TokenKind } from '../engine/index.ts'
 import { rowText } from './document/edit.ts'
 import { yamlItem } from './document/edit-yaml.ts'
 import type { DocumentForm } from './document/index.ts'
 
-/** What a matrix begins with. */
+/** The first content of a matrix. */
 export interface NewMatrix {
   readonly title: string
   /** Id of the first kind of token. */
   readonly kind: string
-  /** What people call it; `undefined`: its id. */
+  /** Its name for people; `undefined`: its id. */
   readonly kindTitle?: string | undefined
   readonly header: string
   readonly scheme?: string | undefined
@@ -18,7 +18,7 @@ export interface NewMatrix {
   readonly apis: readonly Pick<Api, 'id' | 'title'>[]
 }
 
-/** What is said of a kind where its id alone is given. */
+/** The fields of a kind where its id alone is given. */
 export type KindFields = Pick<TokenKind, 'header'> &
   Partial<Pick<TokenKind, 'family' | 'scopeLevel' | 'issuedTo' | 'section'>> & {
     readonly title?: string | undefined
@@ -27,7 +27,7 @@ export type KindFields = Pick<TokenKind, 'header'> &
     readonly obtainedBy?: TokenKind['obtained']['by'] | undefined
   }
 
-/** Where the source says something, when nobody has said where. */
+/** The section of a row when none is given. */
 export const NO_SECTION = 'not stated'
 
 /** A row of a kind. Whether its values are right is for the schema to say. */

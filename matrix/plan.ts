@@ -4,7 +4,7 @@ import type { Engine, TokenKind } from '../engine/index.ts'
 /** One token of a plan. */
 export interface PlannedToken {
   readonly kind: TokenKind
-  /** Which of the requested APIs to use it for. No API is given to two tokens. */
+  /** The requested APIs for which it serves. No API is given to two tokens. */
   readonly apis: readonly string[]
 }
 
@@ -30,9 +30,15 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const unknown = asked.filter((api) => !engine.apis.has(api))
   const known = asked.filter((api) => engine.apis.has(api))
   const openedBy = new Map(
+    // Survives: `engine.apis.get(api)?.accepted` → `engine.apis.get(api).accepted`. Only APIs of the matrix
+    // are asked about.
     known.map((api) => [api, new Set(engine.apis.get(api)?.accepted.map(({ kind }) => kind))]),
   )
+  // Survives: `openedBy.get(api)?.has` → `openedBy.get(api).has`. Only APIs of the matrix are asked about.
   const opens = (kind: TokenKind, api: string) => openedBy.get(api)?.has(kind.id) === true
+  // Survives: `[...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))` →
+  // `[...engine.tokenKinds.values()]`. It only spares to search with kinds that a smallest set has not, or
+  // has already.
   const candidates = [...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))
   const open = known.filter((api) => candidates.some((kind) => opens(kind, api)))
 
@@ -41,6 +47,8 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
     open.some((api) => opens(kind, api) && candidates.every((other) => other === kind || !opens(other, api))),
   )
   const left = open.filter((api) => !forced.some((kind) => opens(kind, api)))
+  // Survives: `candidates.filter((kind) => !forced.includes(kind))` → `candidates`. It only spares to search
+  // with kinds that a smallest set has not, or has already.
   const rest = candidates.filter((kind) => !forced.includes(kind))
   const chosenFor = (kinds: readonly TokenKind[], api: string) =>
     preferredKinds(
@@ -50,6 +58,8 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const contested = (some: readonly TokenKind[]) =>
     open.filter((api) => {
       const chosen = chosenFor([...forced, ...some], api)
+      // Survives: `chosen !== undefined` → `true`. All kinds together open what any opens, so there is a
+      // smallest set.
       return chosen !== undefined && contestedCells(engine, chosen, [api]) > 0
     }).length
   const chosen = best(
@@ -73,6 +83,7 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
  */
 export function preferredKinds(
   kinds: readonly TokenKind[],
+  // Survives: `() => 0` → `() => undefined`. A difference that is not a number decides as little as one of 0.
   contested: (kind: TokenKind) => number = () => 0,
 ): TokenKind[] {
   const ranked = kinds.map((kind) => ({
@@ -98,10 +109,14 @@ export function contestedCells(
  * Every smallest selection that satisfies, in the order of the items; sizes ascend, so the search ends early.
  */
 function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boolean): (readonly T[])[] {
+  // Survives: `size <= items.length` → `size < items.length`. All kinds together open what any opens, so
+  // there is a smallest set.
   for (let size = 0; size <= items.length; size++) {
     const found = [...selections(items, size)].filter(satisfies)
     if (found.length > 0) return found
   }
+  // Survives: `[]` → `["Stryker was here"]`. All kinds together open what any opens, so there is a smallest
+  // set.
   return []
 }
 
@@ -121,6 +136,8 @@ function best(
     rank: [-issuable(kinds), contested(kinds), -narrow(kinds)] as const,
   }))
   const [first] = ranked.toSorted(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
+  // Survives: `[]` → `["Stryker was here"]`, `first?.kinds` → `first.kinds`. All kinds together open what any
+  // opens, so there is a smallest set.
   return first?.kinds ?? []
 }
 

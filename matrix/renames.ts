@@ -1,5 +1,5 @@
 /**
- * Which APIs of a matrix were given another id. It is a guess about what an author meant, so the rule is
+ * The APIs of a matrix that have got another id. It is a guess about what an author meant, so the rule is
  * narrow: where two APIs could be meant, none is.
  */
 import { type Api, namesMeant } from '../engine/index.ts'
@@ -20,7 +20,7 @@ export interface RenamedApi {
   readonly because: RenameGround
 }
 
-/** Above so many on a side, only titles are compared: the rest is looked at in pairs. */
+/** Above this number on a side, only titles are compared: the rest is looked at in pairs. */
 const PAIRED_MAX = 100
 
 /**
@@ -65,6 +65,8 @@ function byTitle(gone: readonly Api[], come: readonly Api[]): (api: Api) => read
   for (const api of gone) {
     const same = wanted.get(api.title)
     // Two are as many as a thousand: none of them is meant for certain.
+    // Survives: `same.length < 2` → `true`, `same.length < 2` → `same.length <= 2`. Two of one title are as
+    // many as a thousand: none of them is meant.
     if (same !== undefined && same.length < 2) same.push(api)
   }
   return ({ title }) => wanted.get(title) as Api[]

@@ -1,6 +1,6 @@
 /**
  * Ids that differ by a slip: in one letter, or only in `-` and `_`. Rows such as `disk-1` and `disk-2` are
- * meant, so a digit is no slip.
+ * meant, so a different digit is not a slip.
  */
 
 /** Two ids of a list, by their indexes. */
@@ -34,14 +34,18 @@ export function similarIds(ids: readonly string[]): SimilarIds[] {
   return Array.from(earliest, ([index, earlier]) => ({ index, earlier })).sort((a, b) => a.index - b.index)
 }
 
-/** The id without its `-` and `_`, but for those between digits, which tell numbers apart. */
+/** The id without its `-` and `_`, but for those between digits, which distinguish numbers. */
 function wordOf(id: string): string {
   return id.replace(/[-_]/g, (_mark, at: number) =>
     isDigit(id.charCodeAt(at - 1)) && isDigit(id.charCodeAt(at + 1)) ? '-' : '',
   )
 }
 
+// Survives: `code >= 48` → `true`. Ids have letters, digits and marks, and no character before or behind all
+// of these.
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
+// Survives: `code <= 122` → `true`. Ids have letters, digits and marks, and no character before or behind all
+// of these.
 const isLetter = (code: number): boolean => code >= 97 && code <= 122
 
 /** More than a file can have rows. A hash and an index together fit into a number. */
@@ -60,7 +64,12 @@ function sortedHashes(words: readonly string[]): Float64Array {
   const powers = [1]
   for (const [index, word] of words.entries()) {
     const begun = [0]
+    // Survives: `at < word.length` → `at <= word.length`. Behind the last letter there is none; and another
+    // hash does as well.
     for (let at = 0; at < word.length; at++) {
+      // Survives: `Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)` → `Math.imul(begun[at] as
+      // number, BASE) - word.charCodeAt(at)`. Behind the last letter there is none; and another hash does as
+      // well.
       begun.push((Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)) | 0)
       if (powers.length <= at + 1) powers.push(Math.imul(powers[at] as number, BASE))
     }
@@ -78,8 +87,8 @@ function sortedHashes(words: readonly string[]): Float64Array {
 }
 
 /**
- * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. That it
- * is a letter, their hashes have said.
+ * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. Their
+ * hashes have shown that it is a letter.
  */
 function isSlip(one: string, other: string): boolean {
   if (one === other) return true

@@ -1,4 +1,4 @@
-/** What a matrix may have and probably does not mean. */
+/** Parts that a matrix may have and probably does not mean. */
 import type { Matrix } from '../engine/index.ts'
 import { Problems, pathOf } from './document/index.ts'
 import type { MatrixProblem } from './findings.ts'
@@ -22,7 +22,7 @@ export function warningsOf(matrix: Matrix): readonly MatrixProblem[] {
   return warnings.list()
 }
 
-/** Rows that change nothing. They are no problems, because an API may be closed to all for a while. */
+/** Rows that change nothing. They are not problems, because an API may be closed to all for a while. */
 function findClosed({ tokenKinds, apis, conflicts }: Matrix, warnings: Problems<MatrixProblem>): void {
   const opened = new Set<string>()
   const accepted = new Set<string>()

@@ -1,5 +1,5 @@
 /**
- * `@portcullis/matrix/yaml`: reads matrices in YAML. It is a module of its own, because it has a parser of
+ * `@portcullis/matrix/yaml`: reads matrices in YAML. It is a separate module, because it has a parser of
  * YAML, which is larger than all the rest.
  *
  *     loadMatrix(text, yaml)

@@ -9,7 +9,7 @@ import { AREAS } from './mutants/areas.ts'
 
 const FILE = join(import.meta.dirname, '../docs/assurance.json')
 
-/** What a search has run, in numbers. */
+/** The figures of a search. */
 type Figures = Readonly<Record<string, number>>
 
 interface Run {
@@ -32,7 +32,7 @@ export function keepFigures(search: string, figures: Figures): void {
   writeFileSync(FILE, `${JSON.stringify({ ...readRuns(), [search]: run }, undefined, 2)}\n`)
 }
 
-/** What a row says of its figures. A search that was not run says so. */
+/** The text of a row about its figures. A search that was not run says so. */
 type Row = readonly [search: string, what: string, text: (figures: Figures) => string]
 
 const ROWS: readonly Row[] = [

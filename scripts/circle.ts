@@ -1,12 +1,12 @@
 /**
- * Runs a circle of checks: `gate` is what must pass before a change lands, and gives the same verdict on any
- * machine; `nightly` is what is random, long or judged by a clock. `bash .ci/run` and `npm run nightly` start
- * it.
+ * Runs a circle of checks: `gate` has the steps that must pass before a change lands, and gives the same
+ * verdict on any machine; `nightly` has the steps that are random, long or judged by a clock. `bash .ci/run`
+ * and `npm run nightly` start it.
  *
  *     node scripts/circle.ts gate
  *     node scripts/circle.ts nightly [PART…]
  *
- * Its end says how long each step took, what was skipped and why, and `N passed, N failed, N skipped`.
+ * Its end says how long each step took, the skipped tests and why, and `N passed, N failed, N skipped`.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   if (short !== undefined) return refuse(short)
   const began = process.env.STARTED === undefined ? Date.now() : Number(process.env.STARTED) * 1_000
   const done: Done[] = []
-  // What came before this program, of which there is nothing to run without it.
+  // The program that called this one; alone, this one runs nothing.
   if (process.env.STARTED !== undefined)
     done.push({ name: 'npm ci', seconds: (Date.now() - began) / 1_000, passed: 1, failed: 0, skipped: [] })
   for (const step of steps) done.push(await run(step))
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   return done.some(({ failed }) => failed > 0) ? 1 : 0
 }
 
-/** @returns the steps, or what is wrong with the names */
+/** @returns the steps, or the faults of the names */
 function stepsOf(circle: string, parts: readonly string[]): readonly Step[] | string {
   if (circle === 'gate') return GATE
   const unknown = parts.filter((part) => NIGHTLY[part] === undefined)
@@ -98,7 +98,7 @@ async function run({ name, command, env }: Step): Promise<Done> {
   }
 }
 
-/** Runs a command in a group of its own, so that what hangs ends with all that it started. */
+/** Runs a command in a separate group, so that a command that hangs ends with all its children. */
 function ends(
   [command = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
  * The steps of the two circles of checks, and the commands of each. A step ends with an exit code; steps of
- * Vitest also tell how many tests there were (tally.ts).
+ * Vitest also report how many tests there were (tally.ts).
  */
 
 export interface Step {
@@ -27,7 +27,7 @@ const RECORD = { ASSURANCE: 'record' }
 /** Another one each time. */
 const NEW_SEED = String(Date.now() % 1_000_000)
 
-/** What must pass before a change lands. It gives the same verdict on any machine, however busy. */
+/** The steps that must pass before a change lands. It gives the same verdict on any machine, however busy. */
 export const GATE: readonly Step[] = [
   { name: 'check', command: ['npm', 'run', '--silent', 'check'] },
   tests('test', []),
@@ -35,7 +35,7 @@ export const GATE: readonly Step[] = [
   { name: 'instructions', command: ['node', 'bench/instructions.ts'] },
 ]
 
-/** What is random, long or judged by a clock. Part → its steps. */
+/** The steps that are random, long or judged by a clock. Part → its steps. */
 export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   attack: [
     tests('attack', [...NIGHTLY_TESTS, 'test/attack'], RECORD),
@@ -81,17 +81,12 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   ],
   day: [search('day', 'test/day/run.ts'), tests('day', [...NIGHTLY_TESTS, 'test/nightly/day'])],
   fuzz: [search('fuzz', 'test/fuzz/run.ts', '--for', '30m', '--jobs', '2')],
-  histories: [
-    tests('memories', ['test/directory/feed/histories', 'test/hub/histories'], {
-      HISTORIES_STEPS: '10000000',
-    }),
-    tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres']),
-  ],
+  histories: [tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres'])],
   kills: [
     search('kills', 'test/kills/run.ts'),
     search('kills postgres', 'test/kills/run.ts', '--postgres', '--kills', '60'),
     search('power cuts', 'test/kills/run.ts', '--disks', '1500'),
-    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills', 'test/nightly/restore-kills']),
+    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills']),
   ],
   mutants: [
     search('mutants', 'scripts/mutants.ts'),

@@ -33,7 +33,7 @@ export async function buildExecutable(output: string): Promise<string> {
   const page = await pageOf()
   writeFiles(join(work, 'console'), page.files)
   const inputs = [...(await bundle('sidecar/cli/one-executable.ts', join(work, 'main.cjs'))), ...page.inputs]
-  // What reads a large matrix in a thread starts it from its text.
+  // The reader of a large matrix starts its thread from this text.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
@@ -51,7 +51,7 @@ export async function buildExecutable(output: string): Promise<string> {
 }
 
 /**
- * All code as one CommonJS file, because that is what Node 24 takes.
+ * All code as one CommonJS file, because Node 24 takes no other.
  *
  * @returns the files that it is made of
  */
@@ -68,7 +68,7 @@ async function bundle(entryPoint: string, outfile: string): Promise<string[]> {
     minifyWhitespace: true,
     // Some packages have code for bundlers, and their other code requires files.
     mainFields: ['module', 'main'],
-    // Nothing can be imported from a file, and what Node brings can be required.
+    // It cannot import a file, and it can require modules of Node.
     supported: { 'dynamic-import': false },
     // Not installed, and loaded only on request.
     external: ['pg-native'],

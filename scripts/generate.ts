@@ -13,7 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Made } from './generate/made.ts'
 import { ROOT } from './packages.ts'
 
-/** Each is loaded when it has to make something. A later one may read what an earlier one has made. */
+/** Each is loaded when it must make something. A later one may read what an earlier one has made. */
 const PARTS: Readonly<Record<string, () => Promise<Made>>> = {
   messages: async () => (await import('./generate/messages.ts')).makeMessages(),
   openapi: async () => (await import('./generate/openapi.ts')).makeOpenApi(),
@@ -23,16 +23,16 @@ const PARTS: Readonly<Record<string, () => Promise<Made>>> = {
   chart: async () => (await import('./generate/chart.ts')).makeChart(),
 }
 
-/** What the sidecar needs, and its package; that one has a page of its own. */
+/** The code that the sidecar and its package need; a package has its own page. */
 export const CODE: readonly string[] = ['messages', 'openapi', 'schemas', 'ids']
 
-/** What everything is made with: the generators, and the versions of installed packages. */
+/** The tools of every part: the generators, and the versions of installed packages. */
 const TOOLS = [
   'node_modules/.package-lock.json',
   ...globSync('scripts/{generate,generate/*,licenses,packages}.ts', { cwd: ROOT }),
 ]
 
-/** Part → path → digest: what it was made of, and what was made. The launcher looks whether this exists. */
+/** Part → path → digest: its sources, and its output. The launcher looks whether this exists. */
 const RECORD = 'proto/gen/made.json'
 
 type Digests = Readonly<Record<string, string>>
@@ -68,7 +68,7 @@ export async function generate(names: readonly string[] = Object.keys(PARTS)): P
 async function make(name: string): Promise<void> {
   const began = Date.now()
   const { files, inputs } = await (PARTS[name] as (typeof PARTS)[string])()
-  // What an older checkout built is not recorded.
+  // Output of an older checkout is not recorded.
   if (name === 'page' && readRecord()[name] === undefined)
     rmSync(join(ROOT, 'console/dist'), { recursive: true, force: true })
   writeFiles(ROOT, files)
@@ -76,7 +76,7 @@ async function make(name: string): Promise<void> {
     if (!files.has(path)) rmSync(join(ROOT, path), { force: true })
   const read = [...TOOLS, ...inputs].toSorted()
   const recorded: Recorded = {
-    // What changed meanwhile may have been read before: then this is made again next time.
+    // An input that changed meanwhile may have been read before: then this is made again next time.
     inputs: Object.fromEntries(read.map((path) => [path, changedSince(began, path) ? '' : digestOf(path)])),
     files: Object.fromEntries(Array.from(files, ([path, content]) => [path, sha256(content)])),
   }
@@ -100,7 +100,7 @@ export function readRecord(): Readonly<Record<string, Recorded>> {
   }
 }
 
-/** Writes files that have changed. Whoever reads one meanwhile sees the old one or the new one. */
+/** Writes files that have changed. A concurrent reader sees the old one or the new one. */
 export function writeFiles(folder: string, files: Made['files']): void {
   for (const [name, content] of files) {
     const path = join(folder, name)

@@ -13,7 +13,7 @@ export const ALLOWED_LICENSES: readonly string[] = [
 ]
 
 interface License {
-  /** What is taken in. */
+  /** The package that is taken in. */
   readonly name: string
   /** By its SPDX name. */
   readonly license: string
@@ -84,7 +84,7 @@ function licenseOfPackage(folder: string, withoutFile: (name: string) => string)
 }
 
 /**
- * What a package without a license file says of its license: in its manifest, and at the beginning of its
+ * The license that a package without a license file states: in its manifest, and at the beginning of its
  * sources.
  */
 export function statedLicense(name: string, files: readonly string[]): string {

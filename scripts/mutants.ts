@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- AREA|FILE…]`: changes the code in small ways, one after the other, and looks whether a
  * test fails. Stryker does it. It fails where fewer mutants are killed than the area's least, and where a
- * mutant that `mutants/survivors.ts` names is killed or gone.
+ * mutant that a comment names is killed or gone.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,14 +11,14 @@ import { parseArgs } from 'node:util'
 import { keepFigures } from './assurance.ts'
 import { AREAS, type Area, type Part } from './mutants/areas.ts'
 import { type Judged, type Mutant, mutantsOf, type Report, verdictOf } from './mutants/report.ts'
-import { SURVIVORS } from './mutants/survivors.ts'
+import { survivorsOf } from './mutants/survivors.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
 
 /** Where a run puts what it makes. */
 const OUT = join(ROOT, 'dist/mutants')
 
-/** What the code under `mutate` and its tests do not need. */
+/** The paths that the code under `mutate` and its tests do not need. */
 const NOT_COPIED = ['dist', '/clients/rust/proto', '/.*', '/bench', '/deploy', '/scripts/*/node_modules']
 
 function main(args: readonly string[]): number {
@@ -36,20 +36,19 @@ function main(args: readonly string[]): number {
   return passed.includes(false) ? 1 : 0
 }
 
-/** One file of an area, while somebody works on it. */
+/** One file of an area, for work on that file. */
 function areaOfFile(file: string): Area {
   const parts = Object.values(AREAS).flatMap(({ parts }) => parts)
   const own = parts.filter(({ files }) => files.includes(file))
   return { least: 100, parts: own.map(({ tests }) => ({ files: [file], tests })) }
 }
 
-/** Runs an area, and says what came of it. @returns whether it is as it must be */
+/** Runs an area, and reports the result. @returns whether it is as it must be */
 function judge(name: string, area: Area, stryker: string): boolean {
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
   )
-  const files = new Set(area.parts.flatMap((part) => part.files))
-  const named = SURVIVORS.filter(({ file }) => files.has(file))
+  const named = area.parts.flatMap(({ files }) => files.flatMap((file) => survivorsOf(file)))
   const { figures, others, gone, share, passes } = verdictOf(mutants, named, area.least)
   for (const each of others) process.stdout.write(`survived: ${tell(each)}\n`)
   for (const each of gone) process.stdout.write(`killed or gone, but named: ${tell(each)}\n`)
@@ -81,9 +80,9 @@ function configOf(files: readonly string[], report: string): object {
     plugins: ['@stryker-mutator/vitest-runner'],
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutants/vitest.config.ts', related: false, pool: 'threads' },
-    // Not by test: what a test finds in memory, it would not seem to need.
+    // Not by test: a test would not seem to need what it finds in memory.
     coverageAnalysis: 'all',
-    // Each process has one of its own in which the tests run.
+    // Each process has its own, in which the tests run.
     concurrency: availableParallelism(),
     // TypeScript 7 has no interface for programs, and Vitest takes types off without it.
     tsconfigFile: 'none',

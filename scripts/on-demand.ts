@@ -1,4 +1,4 @@
-/** Installs tools that few need at their first use, each from a folder here with a lockfile of its own. */
+/** Installs tools that few need at their first use, each from a folder here with its own lockfile. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

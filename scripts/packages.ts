@@ -71,7 +71,7 @@ export const PACKAGES: readonly Package[] = [
       // The primary starts the worker by the name of the file next to it.
       'sidecar/process/workers/primary.ts',
       'sidecar/process/workers/worker.ts',
-      // What reads in a thread starts that by the name of the file next to it.
+      // The reader starts its thread by the name of the file next to it.
       'sidecar/rules/matrix-file/read-in-thread.ts',
       'sidecar/rules/matrix-file/thread.ts',
     ],
@@ -79,7 +79,7 @@ export const PACKAGES: readonly Package[] = [
       launcher: ['sidecar/base/light-start.ts'],
       main: ['sidecar/cli/main.ts'],
       commands: ['sidecar/cli/program.ts'],
-      // What commands load to ask a sidecar or the matrix.
+      // The modules that commands load to ask a sidecar or the matrix.
       ask: [
         'sidecar/cli/sidecar-connection.ts',
         'sidecar/cli/read-rules.ts',

@@ -69,7 +69,7 @@ export const PICTURES: readonly Picture[] = [
   },
 ]
 
-/** Everybody who reads the page loads them. */
+/** Every reader of the page loads them. */
 const BYTES_MAX = 150_000
 
 /** Where they are. */
@@ -107,8 +107,8 @@ async function takePictures(): Promise<void> {
 }
 
 /**
- * A digest of what a picture shows: the markup and texts, the styles and the matrix. What computes without
- * drawing is left out, and so are comments and types.
+ * A digest of what a picture shows: the markup and texts, the styles and the matrix. Code that does not draw
+ * is left out, and so are comments and types.
  */
 export async function digestOf({ drawnBy, styles }: Picture): Promise<string> {
   const { metafile, outputFiles } = await build({

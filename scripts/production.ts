@@ -89,9 +89,7 @@ function resolved(name: string, from: string, packages: Lockfile['packages']): s
   }
 }
 
-/**
- * What npm says of the lockfile in the folder, and the Node that runs it. Equal lockfiles give equal files.
- */
+/** npm's list for the lockfile in the folder, and the Node that runs it. Equal lockfiles give equal files. */
 function billOfMaterials(folder: string, node: string): object {
   const { serialNumber: _, ...bill } = JSON.parse(
     execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {

@@ -1,6 +1,6 @@
 /**
  * `npm run site`: the documentation as a site, in `dist/site`. It has every page of the checkout, a search,
- * the explorer as a playground, and the API of the TypeScript packages. Nothing of it asks another host.
+ * the explorer as a playground, and the API of the TypeScript packages. It does not ask another host.
  *
  * The site is made for the root of a host; `SITE_BASE=/docs/ npm run site` for a path.
  */

@@ -1,5 +1,5 @@
 /**
- * What the steps of `.ci/run` and `.ci/nightly` tell them: how many tests passed and failed, and what was
+ * The reports of the steps of `.ci/run` and `.ci/nightly`: how many tests passed and failed, and which were
  * skipped and why. `TALLY` names the file that gets it, a line of JSON each time.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'

@@ -23,9 +23,9 @@ export const CHART = join(ROOT, 'docs/bench.svg')
 export interface GeneratedPart {
   /** From the root, for example `docs/use/matrix.md`. */
   readonly page: string
-  /** What its comments say. */
+  /** The name in its comments. */
   readonly name: string
-  /** What must stand between them. */
+  /** The text that must stand between them. */
   readonly make: () => string
 }
 
@@ -48,7 +48,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/decide/benchmarks.md', name: 'instructions', make: () => instructionsBlock() },
 ]
 
-/** What stands between the comments of a part; `undefined`: they are not there. */
+/** The text between the comments of a part; `undefined`: they are not there. */
 export function partOf(text: string, name: string): string | undefined {
   return between(name).exec(text)?.[2]
 }

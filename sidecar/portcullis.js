@@ -36,6 +36,6 @@ function load(module) {
 function advice() {
   if (!checkout) return 'Install Node 24.7 or later, and run the command again.'
   return existsSync(new URL('../node_modules/node/bin/node', import.meta.url))
-    ? 'The checkout has a Node of its own. Use it: `npm start`, or `npx portcullis` in place of `node sidecar/portcullis.js`.'
-    : 'The checkout has no Node of its own yet: npm leaves it out where it runs no install scripts. `npm rebuild node --ignore-scripts=false` installs it.'
+    ? 'The checkout has its own Node. Use it: `npm start`, or `npx portcullis` in place of `node sidecar/portcullis.js`.'
+    : 'The checkout does not have its own Node yet: npm leaves it out where it runs no install scripts. `npm rebuild node --ignore-scripts=false` installs it.'
 }

@@ -41,12 +41,12 @@ export async function connectLoad(
   return load
 }
 
-/** What each of so many unary calls costs. */
+/** The cost of each of a number of unary calls. */
 export function callCost({ server, load }: Contender, workload: Workload, calls: number): Promise<Cost> {
   return server.costPerCall(calls, () => load.run(workload, calls))
 }
 
-/** A measure that makes so many unary calls a sample. */
+/** A measure that makes a given number of unary calls a sample. */
 export function unary(contender: Contender, workload: Workload, calls: number): Measure<Cost> {
   return () => callCost(contender, workload, calls)
 }

@@ -1,4 +1,4 @@
-/** What calls cost: processor time, time on the clock, and how long each of them takes. */
+/** The cost of calls: processor time, time on the clock, and how long each of them takes. */
 import type { Latencies } from './latency.ts'
 
 /** The cost of each of many calls, in microseconds. */

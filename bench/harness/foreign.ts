@@ -1,4 +1,4 @@
-/** A server of somebody else under load. It works on Linux only, because the figures come from /proc. */
+/** A foreign server under load. It works on Linux only, because the figures come from /proc. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -19,7 +19,7 @@ import {
   WINDOW_DEFAULT,
 } from '../../sidecar/transports/http2/protocol.ts'
 
-/** What a call does with its answer. */
+/** The part of a call that handles its answer. */
 export interface Exchange {
   /** A part of the answer. The bytes are only lent. */
   data(bytes: Buffer, start: number, end: number): void
@@ -49,14 +49,14 @@ export class FrameConnection {
   /** Called when the connection is no longer usable. */
   onFailure: (error: Error) => void = this.#ready.reject
   #nextStream = 1
-  /** How much the server accepts on the connection, in bytes, and what waits for that. */
+  /** How much the server accepts on the connection, in bytes, and the frames that wait for it. */
   #window = WINDOW_DEFAULT
   #waiting: Sending[] = []
   /** The beginning of a frame whose rest has not arrived. */
   #partial = NOTHING
-  /** Bytes of answers that the server has not been told about. */
+  /** Bytes of answers that were not yet acknowledged to the server. */
   #consumed = 0
-  /** What goes out together. */
+  /** Frames that go out together. */
   #out: Buffer[] = []
 
   private constructor(socket: Socket) {
@@ -105,7 +105,7 @@ export class FrameConnection {
 
   /**
    * Sends a part of the request, as soon as the connection has room for all of it. The window of the stream
-   * is not looked at: what is on its way on one stream is less than any server accepts.
+   * is not looked at: the bytes on one stream are fewer than any server accepts.
    *
    * @param end whether it is the last part
    */
@@ -209,7 +209,7 @@ export class FrameConnection {
   }
 }
 
-/** What a client says first: no answer waits for a window. */
+/** The first frames of a client: no answer waits for a window. */
 export function greeting(): Buffer[] {
   return [PREFACE, settings(), widened(WINDOW_BYTES - WINDOW_DEFAULT)]
 }
@@ -222,7 +222,7 @@ function settings(): Buffer {
   return frame(FRAME.settings, FLAG.none, 0, payload)
 }
 
-/** Room for so many further bytes of answers on the connection. */
+/** Room for a number of further bytes of answers on the connection. */
 export function widened(bytes: number): Buffer {
   const payload = Buffer.alloc(4)
   payload.writeUInt32BE(bytes)

@@ -1,5 +1,5 @@
 /**
- * Servers under load. Each runs in a process of its own, so that its processor time can be told from ours.
+ * Servers under load. Each runs in a separate process, so that its processor time is not counted with ours.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export abstract class MeasuredProcess {
   /** Processor time since the start, in microseconds: all threads, user and system, workers included. */
   abstract cpuMicroseconds(): number | Promise<number>
 
-  /** What each call costs. @param work makes so many calls */
+  /** The cost of each call. @param work makes that number of calls */
   costPerCall(calls: number, work: () => Promise<Latencies>): Promise<Cost> {
     return measureCost(calls, () => this.cpuMicroseconds(), work)
   }
@@ -43,7 +43,7 @@ export abstract class MeasuredProcess {
 
 /** A program of this project. It reports its processor time and memory itself (report-usage.js). */
 export class ServerProcess<Ready> extends MeasuredProcess {
-  /** What the server printed when it was ready. */
+  /** The line that the server printed when it was ready. */
   readonly ready: Ready
 
   private constructor(child: ChildProcess, ready: Ready) {
@@ -83,14 +83,13 @@ export class ServerProcess<Ready> extends MeasuredProcess {
   }
 
   /**
-   * After a collection that also gives the pages back which V8 would keep for later: what grows then is in
-   * use.
+   * After a collection that also gives the pages back which V8 would keep for later: later growth is in use.
    */
   trimmedResidentBytes(): Promise<number> {
     return this.#ask('trimmed-memory')
   }
 
-  /** What V8's old generation holds, garbage that was not collected included. */
+  /** The size of V8's old generation, with garbage that was not collected. */
   oldGenerationBytes(): Promise<number> {
     return this.#ask('old')
   }

@@ -1,4 +1,4 @@
-/** Programs that measure in a process of their own, and what they need. */
+/** Programs that measure in a separate process, and their needs. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 

@@ -1,4 +1,4 @@
-/** What a suite of benchmarks is, and what it reports. */
+/** A suite of benchmarks, and its report. */
 import type { Ratio } from './compare.ts'
 
 /** `full` gives figures. `smoke` takes a few seconds and only shows that everything still runs. */
@@ -8,8 +8,8 @@ export interface Suite {
   /** The name on the command line and of the results file. */
   readonly name: string
   /**
-   * What `npm test` does not have. `peers`: the suite measures foreign software beside ours, which the first
-   * run installs (bench/peers). `browser`: Chromium; its rows are skipped without it.
+   * Software that `npm test` does not have. `peers`: the suite measures foreign software beside ours, which
+   * the first run installs (bench/peers). `browser`: Chromium; its rows are skipped without it.
    */
   readonly needs?: 'peers' | 'browser'
   /** Runs the whole suite. Rejects if an answer is wrong: the speed of wrong answers means nothing. */

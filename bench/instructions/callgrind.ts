@@ -1,7 +1,7 @@
 /**
- * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so what
- * else the machine does is not counted. V8 works without threads of its own and with fixed seeds, so that a
- * run does what the last one did.
+ * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so other
+ * work of the machine is not counted. V8 works without threads and with fixed seeds, so that a run does what
+ * the last one did.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,20 +11,20 @@ import { temporaryFolder } from '../harness/temporary.ts'
 import { recordCalls } from '../workloads/record.ts'
 import type { Counted, Group, Repeated, Size } from './operations.ts'
 
-/** What is counted: it repeats the operations of a group. */
+/** The program that is counted: it repeats the operations of a group. */
 const PROGRAM = join(import.meta.dirname, 'program.ts')
 
-/** What makes V8 do the same in each run. */
+/** Flags that make V8 do the same in each run. */
 const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
-  // A tenth of the calls that V8 waits for otherwise until it compiles: so many fewer are needed before.
+  // A tenth of the calls that V8 waits for otherwise until it compiles: a tenth suffices here.
   ...['--invocation-count-for-maglev=40', '--invocation-count-for-turbofan=300'],
   ...['--invocation-count-for-maglev-osr=10', '--invocation-count-for-osr=50'],
   // Large enough that no garbage is collected while something is counted.
   ...['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
 ]
 
-/** What the program calls between its parts: whenever it begins, the count until then is written. */
+/** Called by the program between its parts: whenever it begins, the count until then is written. */
 const MARK = 'node::os::GetPriority*'
 
 /** A minute or two; a busy machine takes many times as long, and counts the same. */

@@ -1,10 +1,10 @@
-/** The kept counts, in docs/instructions.json, and what differs from them. */
+/** The kept counts, in docs/instructions.json, and differences from them. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../harness/paths.ts'
 import type { Counted } from './operations.ts'
 
-/** What decides about a count besides the code: counts of one such place are compared with no others. */
+/** The facts besides the code that decide about a count: counts of different places are not compared. */
 export interface Place {
   /** Version of Node. */
   readonly node: string
@@ -18,16 +18,16 @@ export interface Kept extends Place {
   readonly operations: readonly Pick<Counted, 'id' | 'what' | 'instructions'>[]
 }
 
-/** A count may be so much more or less than the kept one: runs of the same code differ by less. */
+/** The allowed difference between a count and the kept one: runs of the same code differ by less. */
 const TOLERANCE = 0.01
 
-/** Rounds of one run that are further apart than this say nothing, so that nothing fails for them. */
+/** Rounds of one run that differ by more than this say nothing, so that nothing fails for them. */
 const SPREAD_MAX = 0.005
 
 export const METHOD =
   'Instructions of the process, by callgrind, one operation at a time and warm: those of 2N operations less those of N, divided by N; the median of five rounds. Clocks stand still, there are no sockets, and no garbage is collected meanwhile.'
 
-/** What is to be said of an operation. */
+/** The verdict on an operation. */
 type Verdict = 'same' | 'more' | 'less' | 'not kept' | 'not counted' | 'not settled'
 
 export interface Compared {
@@ -89,7 +89,7 @@ function verdictOn(before: number | undefined, now: number, spread: number): Ver
   return now < before * (1 - TOLERANCE) ? 'less' : 'same'
 }
 
-/** What somebody must know who changed something, and whether the gate fails. */
+/** The text for the author of a change, and whether the gate fails. */
 export function judged(compared: readonly Compared[]): { readonly text: string; readonly fails: boolean } {
   const lines = compared.flatMap((each) => sentenceOn(each) ?? [])
   if (lines.length === 0)
@@ -121,7 +121,7 @@ function sentenceOn({ id, what, before = 0, now = 0, verdict }: Compared): strin
     case 'not counted':
       return `${name} was not counted, and a count of it is kept`
     case 'not settled':
-      return `${name} is not judged: its rounds are further apart than ${100 * SPREAD_MAX} %`
+      return `${name} is not judged: its rounds differ by more than ${100 * SPREAD_MAX} %`
   }
 }
 

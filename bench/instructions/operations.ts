@@ -1,8 +1,8 @@
-/** The operations that are counted: in which groups, how often they are repeated, and what is known then. */
+/** The operations that are counted: their groups, their repetitions, and the known values. */
 
 /**
- * Each group is counted in a process of its own, all its operations one after the other: what ran before
- * decides how V8 compiles what comes next. So a new operation comes last.
+ * Each group is counted in a separate process, all its operations one after the other: earlier code decides
+ * how V8 compiles later code. So a new operation comes last.
  */
 export const GROUPS = ['engine', 'calls'] as const
 export type Group = (typeof GROUPS)[number]
@@ -32,12 +32,12 @@ export interface Repeated {
   readonly rounds: number
 }
 
-/** What an operation takes. */
+/** The instructions of an operation. */
 export interface Counted {
   readonly id: string
   readonly what: string
   /** Median of the rounds. */
   readonly instructions: number
-  /** How far the rounds are apart, the highest and the lowest left out, as a part of the median. */
+  /** The spread of the rounds, the highest and the lowest left out, as a part of the median. */
   readonly spread: number
 }

@@ -1,5 +1,5 @@
 /**
- * Repeats operations under callgrind, which counts. It is a program of its own (callgrind.ts):
+ * Repeats operations under callgrind, which counts. It is a separate program (callgrind.ts):
  *
  *     node FLAGS bench/instructions/program.ts engine|calls SIZE FOLDER
  *

@@ -4,7 +4,7 @@ import { type Asked, apisByKind, type Peer, type Rule } from './peer.ts'
 
 const ACTION = 'open'
 
-/** Two rows: the whole question, and what remains of it when the ability is already looked up. */
+/** Two rows: the whole question, and its rest when the ability is already looked up. */
 export function caslPeers(rules: readonly Rule[], questions: readonly Asked[]): Peer[] {
   const abilities = new Map(
     [...apisByKind(rules)].map(([kind, apis]) => [

@@ -31,7 +31,7 @@ export interface AskedServer {
   readonly server: MeasuredProcess
   /** How many calls it makes for one of the other server, because they are that much faster; default: 1. */
   readonly scale?: number
-  /** Makes so many calls, as many at once as the driver has in flight. */
+  /** Makes a number of calls, as many at once as the driver has in flight. */
   readonly run: (calls: number) => Promise<Latencies>
   /** How many answers were compared with the expected ones. */
   readonly answersChecked: number

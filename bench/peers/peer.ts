@@ -1,4 +1,4 @@
-/** What a library must offer to be compared with `decide`: its answers, and a way to ask for all of them. */
+/** A library that is compared with `decide`: its answers, and a way to ask for all of them. */
 import type { Engine } from '../../engine/index.ts'
 import { cellQuestions } from '../workloads/questions.ts'
 
@@ -13,25 +13,25 @@ export interface Peer {
   readonly id: string
   /** Its name for people. */
   readonly name: string
-  /** How it is set up, and which advice of its own documentation that follows. */
+  /** How it is set up, and the advice of its documentation that this follows. */
   readonly configured: string
   /** The answer to each question, in the order of the questions. */
   answers(): Promise<boolean[]>
-  /** Asks all questions and counts how many are allowed. This is what is timed. */
+  /** Asks all questions and counts how many are allowed. This is timed. */
   readonly countAllowed: Count
   /** Whether its rules are looked up before the clock starts. It is then compared with `decideAt`. */
   readonly atHand?: boolean
 }
 
 /**
- * Asks all questions once. Each peer has a loop of its own: in a shared one the compiler would optimise the
+ * Asks all questions once. Each peer has its own loop: in a shared one the compiler would optimise the
  * call for several peers at once. Counting keeps the compiler from leaving a question out.
  */
 export type Count =
   | { readonly awaited: false; readonly once: () => number }
   | { readonly awaited: true; readonly once: () => Promise<number> }
 
-/** What a peer's policy is made of: an API with the kinds that open it. */
+/** A part of a peer's policy: an API with the kinds that open it. */
 export interface Rule {
   readonly api: string
   readonly kinds: readonly string[]

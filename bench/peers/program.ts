@@ -1,4 +1,4 @@
-/** What the programs of this folder share: a parent runs them and reads their report. */
+/** The common part of the programs of this folder: a parent runs them and reads their report. */
 import type { Size, SuiteReport } from '../harness/suite.ts'
 
 /** Runs a suite at the size that the parent asks for, and sends it the report (bench/suites/peers.ts). */

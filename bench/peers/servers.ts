@@ -65,15 +65,15 @@ const JSON_DECISIONS =
 const AUTHORIZATIONS =
   'The sidecar: `GET /authorize/API` as nginx asks, with a token of each kind in turn, which it verifies; it answers who sent the request. The other server gets the kind, in JSON. Both over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn.'
 const VALIDATIONS =
-  'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
+  'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a separate connection, as uWSGI serves it; the latency includes opening the connection.'
 const CHECKS_BEFORE =
-  'Both are asked whether tokens of Keystone are valid. The sidecar stands before this Keystone and has seen the tokens: `Check` over gRPC, 8 connections × 16 in flight. Keystone gets `GET /v3/auth/tokens`, 8 at once, each on a connection of its own, as uWSGI serves it.'
+  'Both are asked whether tokens of Keystone are valid. The sidecar stands before this Keystone and has seen the tokens: `Check` over gRPC, 8 connections × 16 in flight. Keystone gets `GET /v3/auth/tokens`, 8 at once, each on a separate connection, as uWSGI serves it.'
 
 /** A server to compare with the sidecar. */
 interface PeerServer {
   /** Beginning of the ids of its rows. */
   readonly id: string
-  /** What both are asked. */
+  /** The question to both. */
   readonly what: string
   readonly method: string
   /** @throws CommandFailed if the server cannot be had: its rows are then skipped */
@@ -81,7 +81,7 @@ interface PeerServer {
   /**
    * Starts the installed server. If this fails, the suite fails.
    *
-   * @returns it, and what it is compared with; default: the sidecar that all are
+   * @returns it, and its comparison; default: the sidecar that all are
    */
   readonly start: (
     obtained: string,

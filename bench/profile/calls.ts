@@ -27,7 +27,7 @@ export interface Period {
   readonly end: number
 }
 
-/** Whose code it is. */
+/** The origin of the code. */
 export type Origin = 'ours' | 'grpc-js' | 'node' | 'native' | 'gc' | 'other'
 
 export const ORIGINS: readonly Origin[] = ['ours', 'grpc-js', 'node', 'native', 'gc', 'other']
@@ -52,7 +52,7 @@ export interface Frame {
 const PACKAGE = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/
 const OURS = /^(?:engine|matrix|proto|sidecar)\//
 
-/** What ran in a period, without idle time. */
+/** The frames that ran in a period, without idle time. */
 export function callTree(profile: CpuProfile, period: Period, root: string): Frame {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]))
   const selves = selfTimes(profile, period)

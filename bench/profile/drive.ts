@@ -17,7 +17,7 @@ export interface ProfileEffort {
 }
 
 export interface Profiled {
-  /** What ran while the warm sidecar was asked. Its start and its idle time are not in it. */
+  /** The frames that ran while the warm sidecar was asked. Its start and its idle time are not in it. */
   readonly tree: Frame
   readonly decisions: number
 }

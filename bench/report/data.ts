@@ -1,4 +1,4 @@
-/** What the results files hold. */
+/** The content of the results files. */
 import type { Figures, Skipped } from '../harness/suite.ts'
 
 /**

@@ -1,12 +1,12 @@
 /**
- * The rows that matter most to somebody who wants to know what Portcullis costs. The docs show them first.
+ * The rows that matter most to a reader who wants to know the cost of Portcullis. The docs show them first.
  */
 
 export interface Headline {
   readonly suite: string
   /** Id of the row. */
   readonly row: string
-  /** What it costs, for a reader who does not know the suites. */
+  /** The cost, for a reader who does not know the suites. */
   readonly what: string
 }
 
@@ -36,7 +36,7 @@ export const HEADLINES: readonly Headline[] = [
   },
 ]
 
-/** What somebody who sizes a machine asks: the processor time of each. */
+/** The rows for sizing a machine: the processor time of each. */
 export const SIZED: readonly Headline[] = [
   {
     suite: 'sidecar',
@@ -57,7 +57,7 @@ export const SIZED: readonly Headline[] = [
   { suite: 'issue', row: 'issue-http-cpu', what: 'a login' },
 ]
 
-/** What the README says in one sentence: rows of the table that the docs show first, and so in its unit. */
+/** The sentence of the README: rows of the table that the docs show first, and so in its unit. */
 export const COSTS = {
   check: { suite: 'servers', row: 'cerbos-time' },
   opa: { suite: 'servers', row: 'opa-time' },

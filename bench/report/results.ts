@@ -44,7 +44,7 @@ function readResults(suites: readonly Suite[]): SuiteResults[] {
 }
 
 /**
- * What the pages show: not how it was measured, and not the bounds of their day in files of early versions.
+ * The pages' figures: not how they were measured, and not the bounds of their day in files of early versions.
  */
 function figuresOnly({ id, what, a, b, ratio }: Figures): Figures {
   return { id, what, a, ...(b && { b }), ...(ratio && { ratio }) }

@@ -1,4 +1,4 @@
-/** What all pictures share. echarts draws them without a browser, and the same input gives the same bytes. */
+/** Parts of all pictures. echarts draws them without a browser, and the same input gives the same bytes. */
 import { init } from 'echarts'
 
 // Colours for a white background, which every picture has: GitHub shows pictures on white and on black pages.

@@ -1,6 +1,6 @@
 /**
- * Texts for people: figures with three significant digits and a suitable unit, and what the benchmarks ran
- * on.
+ * Texts for people: figures with three significant digits and a suitable unit, and the machine of the
+ * benchmarks.
  */
 import { cpus } from 'node:os'
 import type { Figure } from '../harness/suite.ts'

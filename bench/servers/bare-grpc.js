@@ -1,5 +1,5 @@
 /**
- * What a start costs at least: a Node process that loads grpc-js and binds a server without services. It is
+ * The least cost of a start: a Node process that loads grpc-js and binds a server without services. It is
  * JavaScript, as the compiled package is. Stripping types would take time and memory that belong to neither.
  */
 import { Server, ServerCredentials } from '@grpc/grpc-js'

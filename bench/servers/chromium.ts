@@ -17,15 +17,15 @@ export async function requireChromium(): Promise<string> {
 export async function startChromium(executablePath: string, stack: AsyncDisposableStack): Promise<Browser> {
   // Loaded here, so that the other suites do not need it.
   const { chromium } = await import('playwright-core')
-  // Root has no sandbox of its own in a container.
+  // Root has no sandbox in a container.
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   stack.defer(() => browser.close())
   return browser
 }
 
 /**
- * A table of one row, a field that says what is typed, and a button that changes a word: what a browser takes
- * for the least of each.
+ * A table of one row, a field that says what is typed, and a button that changes a word: the least time of a
+ * browser for each.
  */
 const PLAIN = `<!doctype html>
 <title>plain</title>

@@ -4,8 +4,8 @@
  *
  *     node bench/servers/constant.ts BYTES [signature]
  *
- * With `signature` it also verifies one Ed25519 signature a call. The difference is what a signature costs a
- * server under load.
+ * With `signature` it also verifies one Ed25519 signature a call. The difference is the cost of a signature
+ * for a server under load.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { promisify } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * An identity endpoint of somebody else, in the driver: it is asked a few times before the measurement, and
+ * A foreign identity endpoint, in the driver: it is asked a few times before the measurement, and
  * then no longer.
  */
 import { createServer } from 'node:http'
@@ -22,7 +22,7 @@ interface Scope {
   readonly project?: string | undefined
 }
 
-/** Starts an endpoint that gives everybody what they ask for, and vouches for every token that it gave. */
+/** Starts an endpoint that grants every request, and verifies every token that it gave. */
 export async function startIdentityEndpoint(): Promise<IdentityEndpoint> {
   let requests = 0
   const server = createServer((request, response) => {
@@ -49,7 +49,7 @@ export async function startIdentityEndpoint(): Promise<IdentityEndpoint> {
   }
 }
 
-/** A token that this endpoint vouches for. */
+/** A token that this endpoint verifies. */
 export function tokenFor(scope: Scope): string {
   return `gAAAAA${Buffer.from(JSON.stringify(scope)).toString('base64url')}.`.padEnd(TOKEN_LENGTH, 'x')
 }
@@ -59,7 +59,7 @@ function scopeOf(token: string): Scope {
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Scope
 }
 
-/** What a login asks for (§2.2). */
+/** The scope that a login asks for (§2.2). */
 function scopeIn(body: string): Scope {
   const { domain, project } = JSON.parse(body).auth.scope
   return project === undefined

@@ -1,10 +1,10 @@
-/** What the servers of this folder are: programs, and functions that a test can call in its own process. */
+/** The servers of this folder: programs, and functions that a test can call in its own process. */
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 
 /** A server that is ready. */
 export interface Served {
-  /** What its program prints. */
+  /** The line that its program prints. */
   readonly ready: object
   stop(): void
 }

@@ -30,7 +30,7 @@ export interface SidecarOptions {
   readonly launcher?: string
   /** Flags of Node itself. */
   readonly nodeFlags?: readonly string[]
-  /** What carries the calls; absent: the default. */
+  /** The transport of the calls; absent: the default. */
   readonly transport?: 'sockets' | 'grpc-js'
   /** Further variables of its environment. */
   readonly environment?: Readonly<Record<string, string>>

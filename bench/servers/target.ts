@@ -1,6 +1,6 @@
 /**
- * The server behind those that forward. It reads each body, and answers with so many bytes. Its header says
- * whether a token came.
+ * The server behind those that forward. It reads each body, and answers with a number of bytes. Its header
+ * says whether a token came.
  *
  *     node bench/servers/target.ts BYTES
  */

@@ -1,5 +1,5 @@
 /**
- * Counts the bytes that a call allocates. It is a program of its own, because it needs flags of Node
+ * Counts the bytes that a call allocates. It is a separate program, because it needs flags of Node
  * (engine.ts):
  *
  *     node FLAGS bench/suites/allocations.ts CALLS
@@ -8,7 +8,7 @@
  * the heap, make some hundred thousand calls, and read it again. The readings themselves allocate, so the
  * difference of two readings around nothing is subtracted. A collection between the readings would hide what
  * was allocated. So the young generation is large enough to hold everything, and a round in which the
- * collector ran nevertheless is thrown away (`GCProfiler` tells). The median of several rounds counts,
+ * collector ran nevertheless is thrown away (`GCProfiler` shows it). The median of several rounds counts,
  * because a call that allocates does so in every round. As a control, a call that copies its answer is
  * counted in the same way: it shows that the method sees one object.
  */

@@ -1,4 +1,4 @@
-/** What the constant server itself costs: the same constant answer from servers that do less for it. */
+/** The cost of the constant server itself: the same constant answer from servers that do less for it. */
 import { interleave } from '../harness/compare.ts'
 import { type Contender, contend, unary } from '../harness/contender.ts'
 import type { Workload } from '../harness/grpc.ts'

@@ -1,6 +1,6 @@
 /**
- * What changes of the directory cost the checks of tokens that they do not touch, and what PostgreSQL is
- * asked meanwhile.
+ * The cost of directory changes for checks of tokens that they do not touch, and the statements of PostgreSQL
+ * meanwhile.
  */
 import { join } from 'node:path'
 import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
@@ -120,7 +120,7 @@ async function setUpPostgres(
   const holder = await store.change('a benchmark', async (change) => {
     await change.createAccount(tokens.account)
     const account = (await change.records.account(tokens.account)) as AccountRecord
-    const user = { name: 'job', type: 'service_user', passwordHash: 'nobody logs in' } as const
+    const user = { name: 'job', type: 'service_user', passwordHash: 'there are no logins' } as const
     const id = await change.createUser(account, user)
     await change.setPermissions({ id, account: tokens.account, name: user.name }, [{ scope: 'account' }])
     return { sub: id, name: user.name, gen: 1, seq: await change.records.changeNumber() }
@@ -179,7 +179,7 @@ async function queriesRow(
   const { made } = await whileChanging(setup, perSecond, async () => {
     while (performance.now() - beganAtMs < countedMs) await setup.sidecar.load.run(setup.rotation, tokens)
   })
-  // In a short run, the sessions may not have told yet what they did.
+  // In a short run, the sessions may not have reported their statements yet.
   const asked = Math.max(0, (await count()) - before - made)
   // It goes on asking while the count is waited for.
   const seconds = (performance.now() - beganAtMs) / 1_000

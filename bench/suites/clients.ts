@@ -1,8 +1,8 @@
 /**
  * The clients in local mode, each measured by a program in its own language beside one sidecar: what a check
  * of a known token takes beside a look-up in a map of that language and beside the same check over gRPC, what
- * a token needs, and how soon a token that was revoked is denied. What the programs are told and what they
- * print is in `Figures` and `environment`.
+ * a token needs, and how soon a token that was revoked is denied. The input and the output of the programs
+ * are in `Figures` and `environment`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -114,7 +114,7 @@ async function rustProgram(): Promise<Program> {
   return { command, args: [], cwd }
 }
 
-/** What a program prints, as one line of JSON. */
+/** The output of a program, as one line of JSON. */
 interface Figures {
   /** A look-up of a token in the map of the language. */
   readonly lookup_ns: number
@@ -142,7 +142,7 @@ const CALLER_TOKEN = 'follower-caller-token-0123456789abcdef'
 const OPERATOR_TOKEN = 'operator-caller-token-0123456789abcdef'
 
 const LOCAL_METHOD =
-  'A check in local mode of one of 10,000 known static tokens, found among the headers of a request as a framework has them, with a target and an address, against one look-up of the token in a map of the language. Both get texts that were not hashed before, and go through the tokens in the same random order, in slices of 100 that take turns; each look-up says which one comes next. The figure of a run is the median of its slices. The programs of all languages take turns, in a process of their own each.'
+  'A check in local mode of one of 10,000 known static tokens, found among the headers of a request as a framework has them, with a target and an address, against one look-up of the token in a map of the language. Both get texts that were not hashed before, and go through the tokens in the same random order, in slices of 100 that take turns; each look-up says which one comes next. The figure of a run is the median of its slices. The programs of all languages take turns, each in a separate process.'
 const GRPC_METHOD =
   'The same check in local mode, against the same check of a client without it, one after the other, in the same program. The sidecar runs on the same machine.'
 const BYTES_METHOD =
@@ -204,7 +204,7 @@ async function runOnce(
 }
 
 /**
- * Starts a sidecar whose directory has so many static tokens.
+ * Starts a sidecar whose directory has a number of static tokens.
  *
  * @returns what the programs find in their environment
  */

@@ -1,10 +1,10 @@
 /**
- * Measures what compiling takes. It is a program of its own, so that nothing else is in its heap:
+ * Measures what compiling takes. It is a separate program, so that nothing else is in its heap:
  *
  *     node --expose-gc bench/suites/compile-cost.ts APIS
  *
- * It enlarges the shipped matrix to so many APIs, compiles it several times (once if it is large), and prints
- * as JSON the median time, and how much the heap grows while one engine is held, both for each API.
+ * It enlarges the shipped matrix to a number of APIs, compiles it several times (once if it is large), and
+ * prints as JSON the median time, and how much the heap grows while one engine is held, both for each API.
  */
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -38,7 +38,7 @@ function compileCost(apis: number): CompileCost {
   return { microsecondsPerApi: (median(times) * 1000) / apis, bytesPerApi: median(sizes) / apis }
 }
 
-/** A function of its own, so that the engine is garbage when the next round begins. */
+/** A separate function, so that the engine is garbage when the next round begins. */
 function compileOnce(matrix: Matrix): { readonly milliseconds: number; readonly bytes: number } {
   const beforeBytes = collectedHeapBytes()
   const start = performance.now()

@@ -20,7 +20,7 @@ const ANSWER_BYTES = 2_000
 const BODY_BYTES = 1_000
 
 const METHOD =
-  'Processor time of the server that forwards, all threads, for a request that a known caller makes over one of eight connections, to a target of its own process. It is compared with a server that forwards by the same calls of undici, and neither reads the path nor adds a credential. The rounds take turns.'
+  'Processor time of the server that forwards, all threads, for a request that a known caller makes over one of eight connections, to a target in a separate process. It is compared with a server that forwards by the same calls of undici, and neither reads the path nor adds a credential. The rounds take turns.'
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()

@@ -35,11 +35,11 @@ const HANDLE_METHOD = `${TIME_METHOD} The handles are looked up before. The Map 
 const ALONE_METHOD =
   'Timed in the same way, but compared with nothing: an absolute time, which drifts with the machine.'
 const ALLOCATION_METHOD =
-  'Growth of the heap over many calls in a process of its own, without a collection in between; the median of seven rounds (bench/suites/allocations.ts).'
+  'Growth of the heap over many calls in a separate process, without a collection in between; the median of seven rounds (bench/suites/allocations.ts).'
 
 /**
- * What Node needs to count allocations. The compiler must not allocate during a round, so it may not work in
- * the background, nor recompile a running loop (on-stack replacement), which it would do in each round.
+ * The flags of Node to count allocations. The compiler must not allocate during a round, so it may not work
+ * in the background, nor recompile a running loop (on-stack replacement), which it would do in each round.
  */
 const ALLOCATION_FLAGS = [
   '--expose-gc',
@@ -58,7 +58,7 @@ async function run(size: Size): Promise<SuiteReport> {
     return () => (secondsPerRun(work, sampleSeconds) / calls) * 1e9
   }
 
-  // The gated pairs come first: what runs later cannot have influenced how they were compiled.
+  // The gated pairs come first: later code cannot have influenced their compilation.
   const pair = await interleave({ decide: timed('decide'), lookUps: timed('lookUps') }, pairs)
   const handlePair = await interleave({ decideAt: timed('decideAt'), lookUp: timed('lookUp') }, pairs)
   const others = await interleave(

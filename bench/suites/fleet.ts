@@ -1,7 +1,6 @@
 /**
  * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of
- * a revocation, what a follower takes of the memory of its hub, and what happens when one of the hubs is
- * killed.
+ * a revocation, the memory of a hub for a follower, and the effect of killing a hub.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

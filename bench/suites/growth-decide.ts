@@ -19,7 +19,7 @@ export interface DecideSizes {
   /** Numbers of kinds, each with the shipped APIs. */
   readonly kinds: readonly number[]
   readonly rounds: number
-  /** At least so many questions a sample. */
+  /** The least questions of a sample. */
   readonly questions: number
 }
 
@@ -28,9 +28,9 @@ const COST_METHOD =
 const SLOWDOWN_METHOD =
   'From the same samples: how many times slower decide is at the larger size, divided by how many times slower the Maps are, round by round.'
 const COMPILE_METHOD =
-  'Time of compiling in a process of its own, the median if it is repeated (bench/suites/compile-cost.ts), divided by the APIs. The ratio is of one process each. The decisions of the small matrix are built, and those of the large one are built when they are asked for.'
+  'Time of compiling in a separate process, the median if it is repeated (bench/suites/compile-cost.ts), divided by the APIs. The ratio is of one process each. The decisions of the small matrix are built, and those of the large one are built when they are asked for.'
 const HEAP_METHOD =
-  'Growth of the collected heap by one engine of that size, in a process of its own (bench/suites/compile-cost.ts), divided by the APIs. No decision is built yet.'
+  'Growth of the collected heap by one engine of that size, in a separate process (bench/suites/compile-cost.ts), divided by the APIs. No decision is built yet.'
 
 /** Nanoseconds a question, one sample a round. */
 interface Samples {

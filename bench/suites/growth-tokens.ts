@@ -20,7 +20,7 @@ export interface TokenSizes {
 }
 
 const CPU_METHOD =
-  'Processor time of a sidecar for a check. Each row has a sidecar of its own on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
+  'Processor time of a sidecar for a check. Each row has a separate sidecar on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
 const REMEMBERED_CHECKS_METHOD = `${CPU_METHOD} The rotation fills nine tenths of what \`remembered_tokens\` allows.`
 const MANY_METHOD = `${CPU_METHOD} \`remembered_tokens\` allows a quarter of the many. All of them were checked once before.`
 const REMEMBERED_METHOD =

@@ -99,7 +99,7 @@ function derive(): Promise<Buffer> {
   return derived('argon2id', { message: 'a password of some length', nonce: randomBytes(16), ...ARGON2 })
 }
 
-/** Makes so many calls, `IN_FLIGHT` at once. */
+/** Makes a number of calls, `IN_FLIGHT` at once. */
 async function repeat(calls: number, call: () => Promise<unknown>): Promise<Latencies> {
   const latencies = new Latencies(IN_FLIGHT)
   let left = calls

@@ -1,5 +1,5 @@
 /**
- * What the owner of a large matrix asks of all of it: which cells a change flips, and which cells an
+ * The questions about all of a large matrix: the cells that a change flips, and the cells that an
  * expression fits. It is compared with compiling the matrix once.
  */
 import { compile, type Matrix } from '../../engine/index.ts'
@@ -14,7 +14,7 @@ const SIZES = {
   smoke: { apis: 300, kinds: 4, rounds: 2 },
 } as const
 
-/** One API in so many takes a kind less in the other matrix. */
+/** One API in this number accepts a kind less in the other matrix. */
 const CHANGED_EACH = 100
 
 /** It looks at every cell in both modes, at the API and at the kind. */

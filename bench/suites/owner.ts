@@ -1,4 +1,4 @@
-/** What the owner of a large matrix waits for. */
+/** The waits of the owner of a large matrix. */
 import type { Suite } from '../harness/suite.ts'
 import { diffRows } from './owner-diff.ts'
 import { lintRows } from './owner-lint.ts'

@@ -1,5 +1,5 @@
 /**
- * The matrix explorer in Chromium: how long somebody with a slow phone waits for it, and whether it keeps up
+ * The matrix explorer in Chromium: how long a user with a slow phone waits for it, and whether it keeps up
  * with a user who types, clicks and compares in a matrix of ten thousand APIs. It is compared with a plain
  * page in the same browser.
  */
@@ -43,7 +43,7 @@ const ROWS = ['first-paint', 'usable', 'usable-large', 'typing', 'typing-slow', 
 
 const LOAD_METHOD = `Chromium without a window, a screen of 360 × 740, a processor that is made ${SLOW_PHONE} times slower, an empty cache, and the sidecar and the browser on one machine: so the network takes no time. From the beginning of the navigation; usable is when a frame with rows is painted and the page takes keys again. The plain page is HTML of one row, a field and a button.`
 const TYPING_METHOD =
-  'The longest time between two frames while somebody types ten keys a second into the search, against the same in a field that shows what is typed. Chromium makes a frame every 16.7 ms; 33 ms are thirty frames a second.'
+  'The longest time between two frames while a user types ten keys a second into the search, against the same in a field that shows what is typed. Chromium makes a frame every 16.7 ms; 33 ms are thirty frames a second.'
 const OPENING_METHOD =
   'From a click on a cell until its panel is painted, against a click on a button that changes a word. Both begin behind a frame and end behind the next one, so most of a small figure is the wait for it.'
 const COMPARE_METHOD =

@@ -1,7 +1,7 @@
 /**
  * Suites that compare Portcullis with foreign software. The code that speaks to that software is in
- * `bench/peers/`, which has packages and types of its own and runs as a child process. The product depends on
- * none of it.
+ * `bench/peers/`, which has separate packages and types and runs as a child process. The product does not
+ * depend on it.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -62,7 +62,7 @@ const DECISION_METHOD =
 const BATCH_METHOD = `${DECISION_METHOD} The latency is that of a whole call with ${BATCH_LENGTH} decisions.`
 const STREAM_METHOD = `${DECISION_METHOD} One stream a connection, with as many questions in flight on each as the row says. The latency runs from the writing of a question to its answer.`
 
-/** The contenders, and what they are asked. */
+/** The contenders, and their questions. */
 interface Setup {
   readonly sidecar: Contender
   readonly workloads: Workloads

@@ -1,5 +1,5 @@
 /**
- * What it costs to be seen: the same checks, asked of sidecars that count, log every decision, record traces
+ * The cost of being seen: the same checks, asked of sidecars that count, log every decision, record traces
  * or compare another matrix, and of one that does not.
  */
 import { writeFileSync } from 'node:fs'
@@ -71,7 +71,7 @@ const EVERYTHING: Signal = {
     Object.assign({}, ...Object.values(SIGNALS).map((each) => each.environment(places))),
 }
 
-/** It is no part of `everything`: it is there while an owner tries a change. */
+/** It is not part of `everything`: it is there while an owner tries a change. */
 const SHADOW: Signal = {
   name: 'a second matrix',
   method: 'One has `matrix_shadow`, of which one cell in ten differs.',

@@ -92,7 +92,7 @@ function besideBare(
   return comparedRow({ id, what, method }, unit, a, b)
 }
 
-/** How long each takes until it is ready, in milliseconds, so many times in turns. */
+/** How long each takes until it is ready, in milliseconds, several times in turns. */
 async function startTimes(launcher: string, data: string, warmUps: number, starts: number) {
   const serve = [launcher, 'serve', '--json', '--grpc', '127.0.0.1:0']
   const contenders = {

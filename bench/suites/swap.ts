@@ -27,7 +27,7 @@ const SIZES = {
 const KIND = 'static_token'
 
 const blockMethod = (apis: number, swaps: number) =>
-  `The matrix file is replaced by another one with ${apis.toLocaleString('en')} APIs, ${swaps} times, while checks of claims are asked, 8 connections × 16 in flight. Between two turns of the event loop, a millisecond apart if it has nothing to do, the processor time of its thread is noted; the largest over all exchanges counts. A block by the clock also has the time that other programs take on a busy machine.`
+  `The matrix file is replaced by another one with ${apis.toLocaleString('en')} APIs, ${swaps} times, while checks of claims are asked, 8 connections × 16 in flight. Between two turns of the event loop, one each millisecond if it is idle, the processor time of its thread is noted; the largest over all exchanges counts. A block by the clock also has the time that other programs take on a busy machine.`
 const TIME_METHOD =
   'From the replacement of the file to the first answer by it under that load; the sidecar looks at the file every 20 ms.'
 
@@ -111,7 +111,7 @@ async function exchange(
   do await load.run(workload, calls)
   while (answerTo(await load.ask(CHECK_PATH, [question])).digest !== wanted)
   const milliseconds = performance.now() - start
-  // What the exchange left behind may be collected now.
+  // Garbage of the exchange may be collected now.
   await load.run(workload, calls)
   return { milliseconds, blockMicroseconds: await server.longestBlockMicroseconds() }
 }

@@ -1,6 +1,6 @@
 /**
- * What carries the calls: the sidecar on our own HTTP/2 (`grpc.transport: sockets`, the default), on grpc-js,
- * and nghttpd in C. All bounds on connections are on, at their defaults.
+ * The transports of the calls: the sidecar on our own HTTP/2 (`grpc.transport: sockets`, the default), on
+ * grpc-js, and nghttpd in C. All bounds on connections are on, at their defaults.
  */
 import { interleave } from '../harness/compare.ts'
 import { type Contender, contend, reshaped, unary } from '../harness/contender.ts'
@@ -59,9 +59,9 @@ interface Setup {
   readonly grpcJs: Contender<ServerProcess<SidecarReady>>
   readonly constant: Contender
   readonly workloads: Workloads
-  /** Each sidecar has tokens of its own. */
+  /** Each sidecar has separate tokens. */
   readonly onGrpcJs: Workloads
-  /** What the constant server is asked. */
+  /** The question to the constant server. */
   readonly floor: Workload
   readonly answerBytes: number
 }
@@ -87,7 +87,7 @@ async function run(size: Size): Promise<SuiteReport> {
   }
 }
 
-/** Of a process that has answered nothing but what was needed to check its answers. */
+/** Of a process that has answered only the calls that check its answers. */
 async function memoryRows(
   { sockets: { server, load }, workloads }: Setup,
   { many, some }: Effort,

@@ -1,5 +1,5 @@
 /**
- * A sidecar before an identity endpoint of somebody else: what it remembers costs what it costs with the
+ * A sidecar before a foreign identity endpoint: a remembered token costs as much as with the
  * directory. The endpoint is asked before the measurement and not during it.
  */
 import { interleave } from '../harness/compare.ts'
@@ -19,7 +19,7 @@ const SIZES = {
   smoke: { warmUpCalls: 50, pairs: 2, calls: 50 },
 } as const
 
-/** What both are compared with: it recognises a secret by its digest, too. */
+/** The row that both are compared with: it recognises a secret by its digest, too. */
 const EMBEDDED = 'Check of an IAM token of the directory, warm'
 
 const METHOD =

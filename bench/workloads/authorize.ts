@@ -1,4 +1,4 @@
-/** What a proxy asks at `/authorize` about the requests of its clients. */
+/** The questions of a proxy at `/authorize` about the requests of its clients. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Engine } from '../../engine/index.ts'

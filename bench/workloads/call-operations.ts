@@ -28,7 +28,7 @@ export async function callOperations(folder: string, stack: AsyncDisposableStack
   return [...parts(recorded), ...(await wholeCalls(recorded, connect))]
 }
 
-/** What a call consists of, without what carries it. */
+/** The parts of a call, without its transport. */
 function parts({ claims, iamTokens, envoy }: Recorded): Operation[] {
   const engine = shippedEngine()
   const questions = iamTokens.questions.map(credentialsIn)

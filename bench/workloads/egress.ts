@@ -46,7 +46,7 @@ async function newUser(data: string): Promise<string> {
   }
 }
 
-/** What an application asks. @param answerBytes length of the target's answer */
+/** The requests of an application. @param answerBytes length of the target's answer */
 export function requestsFor(
   address: string,
   { bodyBytes, answerBytes }: { readonly bodyBytes: number; readonly answerBytes: number },

@@ -1,5 +1,5 @@
 /**
- * What an Envoy asks about requests, and what a service would ask about the same ones. Every answer is first
+ * The questions of an Envoy about requests, and those of a service about the same ones. Every answer is first
  * decoded and compared.
  */
 import { join } from 'node:path'

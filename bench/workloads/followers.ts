@@ -7,7 +7,7 @@ const PATH = '/portcullis.v1.AuthorizationService/WatchChanges'
 const PREFIX_BYTES = 5
 const NOTHING = Buffer.alloc(0)
 
-/** A connection has at most so many streams. */
+/** A connection has at most this number of streams. */
 export const STREAMS_PER_CONNECTION = 100
 
 interface Told {
@@ -15,11 +15,11 @@ interface Told {
   readonly validForMs: number
 }
 
-/** One follower: what it was told last, and when. */
+/** One follower: its last notification, and when it came. */
 class Follower {
   #partial = NOTHING
   told: Told | undefined
-  /** What it waits for, and whom it tells. */
+  /** The text that it waits for, and the function to call then. */
   waiting: { readonly text: Buffer; readonly done: () => void } | undefined
   onFirst: (() => void) | undefined
   isOver = false
@@ -78,7 +78,7 @@ export class Followers {
     return this.#all.length
   }
 
-  /** Opens so many. Resolves when each has its first response. @param told what they know already */
+  /** Opens several. Resolves when each has its first response. @param told the position that they know */
   async open(count: number, told?: Told): Promise<void> {
     const request = Buffer.from(WatchChangesRequest.encode({ accounts: [], after: told?.position }).finish())
     const framed = Buffer.alloc(PREFIX_BYTES + request.length)
@@ -110,7 +110,7 @@ export class Followers {
     }
   }
 
-  /** What the first one knows. */
+  /** The position that the first one knows. */
   get told(): Told | undefined {
     return this.#all[0]?.told
   }
@@ -120,7 +120,7 @@ export class Followers {
   }
 
   /**
-   * Resolves when each has been told of something, with the times at which they were, in milliseconds of
+   * Resolves when each has been notified of a change, with the times of it, in milliseconds of
    * `performance.now()`.
    *
    * @param text that a response has then: an id

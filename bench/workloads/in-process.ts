@@ -1,5 +1,5 @@
 /**
- * A real sidecar in this process, and connections to it that are no sockets: a call is answered before the
+ * A real sidecar in this process, and connections to it that are not sockets: a call is answered before the
  * function that made it returns. So nothing but the sidecar runs meanwhile. Its clocks can be stopped, so
  * that no call depends on how fast this machine is.
  */
@@ -48,7 +48,7 @@ export function stopClocks(stack: AsyncDisposableStack): void {
   })
 }
 
-/** The sidecar's side of a connection. What is written is counted, and gone. */
+/** The sidecar's side of a connection. Written bytes are counted, and dropped. */
 class Wire extends Duplex {
   readonly remoteAddress = '127.0.0.1'
   written = 0
@@ -117,7 +117,7 @@ export class MemoryConnection {
     return wire.written - before
   }
 
-  /** Makes room for further answers: nobody reads them. */
+  /** Makes room for further answers: they are not read. */
   #widen(): void {
     const { written } = this.#wire
     if (written === this.#widenedAt) return

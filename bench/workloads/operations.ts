@@ -1,6 +1,6 @@
 /**
- * Small operations of the hot path, to be repeated in this process: what the library does, and the parts of a
- * call of the sidecar. What each of them answers is compared before it is repeated.
+ * Small operations of the hot path, to be repeated in this process: calls of the library, and the parts of a
+ * call of the sidecar. Their answers are compared before it is repeated.
  */
 import { compile, denialOf, type Engine, type Question } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

@@ -1,6 +1,5 @@
 /**
- * What somebody does with a page, and how long they wait for it. All of it is measured in the page, by its
- * own clock.
+ * The acts of a user on a page, and the waits for it. All of it is measured in the page, by its own clock.
  */
 import type { Browser, Page } from 'playwright-core'
 
@@ -24,7 +23,7 @@ export interface Loading {
   readonly usableMs: number
 }
 
-/** Opens a page on a phone that has never seen it, so many times slower than this machine. */
+/** Opens a page on a phone that has never seen it, slower than this machine by a factor. */
 export async function load(browser: Browser, url: string, slowdown: number): Promise<Loading> {
   const page = await openPage(browser, url, slowdown, PHONE)
   const loading = {
@@ -35,7 +34,7 @@ export async function load(browser: Browser, url: string, slowdown: number): Pro
   return loading
 }
 
-/** Opens a page in a context of its own, which remembers nothing of another one. */
+/** Opens a page in a new context, which shares no memory with another one. */
 export async function openPage(browser: Browser, url: string, slowdown: number, options = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   const page = await context.newPage()
@@ -81,7 +80,7 @@ export async function worstFrameMs(page: Page, text: string): Promise<number> {
 /**
  * Clicks at the beginning of a frame.
  *
- * @returns how long it takes until what comes of it is painted, in milliseconds
+ * @returns how long it takes until its result is painted, in milliseconds
  */
 export function clickMs(page: Page, selector: string): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve) => {
@@ -152,7 +151,7 @@ function settled(page: Page, expression: string): Promise<number> {
   })`)
 }
 
-/** What each cell that is drawn says, in the order of the rows: whether it is allowed. */
+/** The answer of each drawn cell, in the order of the rows: whether it is allowed. */
 export function cellsShown(page: Page): Promise<boolean[]> {
   return page.evaluate<boolean[]>(
     `[...document.querySelectorAll('tbody tr:not(.skipped) td .mark')].map((mark) => mark.dataset.state.startsWith('allowed'))`,

@@ -18,7 +18,7 @@ export function newDataFolder(stack: AsyncDisposableStack): string {
   return join(temporaryFolder(stack), 'data')
 }
 
-/** Tokens of the demo's service user. Each has an id of its own. */
+/** Tokens of the demo's service user. Each has a unique id. */
 export class SignedTokens {
   readonly #ring: KeyRing
   readonly #signer: IamTokenSigner
@@ -72,13 +72,13 @@ export class SignedTokens {
     return this.#answerBytes
   }
 
-  /** Checks of so many new tokens, one after the other. */
+  /** Checks of a number of new tokens, one after the other. */
   workload(count: number): Workload {
     const questions = Array.from({ length: count }, () => this.#question())
     return { path: CHECK_PATH, questions, answerBytes: questions.map(() => this.#answerBytes) }
   }
 
-  /** Checks so many new tokens, a thousand at a time: this process need not hold them all. */
+  /** Checks a number of new tokens, a thousand at a time: this process need not hold them all. */
   async checkUnseen(load: GrpcLoad, count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1000) {
       const some = Math.min(left, 1000)

@@ -1,6 +1,6 @@
 /**
- * What a sidecar before an identity endpoint is asked: tokens by profile from its cache, and checks of tokens
- * that it knows.
+ * The questions to a sidecar before an identity endpoint: tokens by profile from its cache, and checks of
+ * tokens that it knows.
  */
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { tokenFor } from '../servers/identity.ts'
 import { checkQuestion, isAllowed } from './checks.ts'
 import { cellQuestions, shippedEngine } from './questions.ts'
 
-/** The account that the endpoint vouches for. The directory has another one. */
+/** The account that the endpoint verifies. The directory has another one. */
 const ACCOUNT = '777777'
 const PROJECT = 'web'
 const CALLER_TOKEN = 'benchmark-caller-token-0123456789abcdef'
@@ -63,7 +63,7 @@ export function upstreamConfigurationFor(
   return config
 }
 
-/** Checks of project-scoped tokens that the endpoint vouches for, which open the API. */
+/** Checks of project-scoped tokens that the endpoint verifies, which open the API. */
 export async function tokenChecks(load: GrpcLoad, tokens: readonly string[]): Promise<Workload> {
   const questions = tokens.map((token) =>
     checkQuestion({ api: 'cdn', credentials: [['X-Auth-Token', token]] }),

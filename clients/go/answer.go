@@ -41,7 +41,7 @@ type Answer struct {
 	route *Route
 }
 
-// Route is what the routes of the sidecar say of a request.
+// Route is the result of the sidecar's routes for a request.
 type Route struct {
 	// API that the request asks for. Empty: the request is refused.
 	API string
@@ -51,7 +51,7 @@ type Route struct {
 	Refused string
 }
 
-// What the sidecar said: all of an answer, or the words of a denial.
+// The words of the sidecar: all of an answer, or the words of a denial.
 type said struct {
 	response                *portcullisv1.CheckResponse
 	message, header, scheme string
@@ -92,7 +92,7 @@ func (a *Answer) Header() string {
 	return ""
 }
 
-// Scheme is what comes before the token in that header, for example "Bearer". Empty: the header has the token alone.
+// Scheme is the word before the token in that header, for example "Bearer". Empty: the header has the token alone.
 func (a *Answer) Scheme() string {
 	switch {
 	case a.said != nil:
@@ -139,7 +139,7 @@ func (a *Answer) RulesDigest() string {
 	return a.Response().GetRulesDigest()
 }
 
-// Route is what the routes of the sidecar say of the request. Nil: the question had none.
+// Route is the result of the sidecar's routes for the request. Nil: the question had none.
 func (a *Answer) Route() *Route {
 	if a.route != nil {
 		return &Route{API: a.route.API, Target: a.route.Target}

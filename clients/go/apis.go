@@ -13,7 +13,7 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Most APIs of a client that are sought, and that are told of. They are those of guards, and not those of requests.
+// Most APIs of a client that are sought, and that are reported. They are those of guards, and not those of requests.
 const apisMax = 1_000
 
 // UnknownAPIError says that a guard names an API that the matrix does not have, so its requests are denied. The matrix may get the API
@@ -34,7 +34,7 @@ func (e *UnknownAPIError) Error() string {
 
 // The APIs that the guards of a client name.
 type guardedAPIs struct {
-	// What the matrix had when the first guard started.
+	// The APIs of the matrix when the first guard started.
 	atStart sync.Once
 	known   []string
 	failed  error
@@ -139,7 +139,7 @@ const (
 	shortName     = 3
 )
 
-// The known names that differ from a name by a slip or two, the nearest first. Case is no difference.
+// The known names that differ from a name by a slip or two, the nearest first. Case does not matter.
 func namesMeant(name string, known []string) []string {
 	letters := []rune(strings.ToLower(name))
 	var near [editsMax + 1][]string

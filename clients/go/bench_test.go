@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Checks of many goroutines at a time. What one check takes is measured by the program in bench.
+// Checks of many goroutines at a time. The program in bench measures the cost of one check.
 //
 //	go test -run '^$' -bench . -benchmem .
 

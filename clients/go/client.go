@@ -1,8 +1,8 @@
 // Package portcullis asks a Portcullis sidecar whether credentials open APIs, and obtains tokens from it.
 //
 // [Guard] lets requests of net/http pass whose token opens an API, and [CallGuard] calls of gRPC. [Transport] sends requests with the
-// token of a profile. With [Options.Local] a client decides in the memory of its own program: it follows what changes, and asks the
-// sidecar once about each token.
+// token of a profile. With [Options.Local] a client decides in the memory of the program: it follows changes,
+// and asks the sidecar once about each token.
 //
 // A denial is an answer. Where there is no answer, a call returns an [*Error]: treat it as a denial.
 package portcullis
@@ -70,8 +70,8 @@ type Options struct {
 	Report func(error)
 }
 
-// Client is a connection to a sidecar. It opens at the first call, and again after a failure. All methods may be called at once. What
-// it follows ends with Close, or when nothing refers to the client.
+// Client is a connection to a sidecar. It opens at the first call, and again after a failure. All methods may
+// be called at once. Its streams end with Close, or when nothing refers to the client.
 type Client struct {
 	address    string
 	deadline   time.Duration
@@ -131,13 +131,13 @@ func Connect(address string, options Options) (*Client, error) {
 			report = func(err error) { log.Print("portcullis: each check is asked: ", err) }
 		}
 		client.local = follow(client.connection, newMemory(options.Accounts, cmp.Or(options.TokensMax, tokensMaxDefault)), report)
-		// What follows knows nothing of the client.
+		// The follower has no reference to the client.
 		runtime.AddCleanup(client, func(cancel context.CancelFunc) { cancel() }, client.local.cancel)
 	}
 	return client, nil
 }
 
-// Close ends the connection, and what the client follows. A later call returns an *Error.
+// Close ends the connection, and the streams of the client. A later call returns an *Error.
 func (c *Client) Close() error {
 	if c.local != nil {
 		c.local.stop()
@@ -235,7 +235,7 @@ func (c *Client) Plan(ctx context.Context, apis ...string) (*portcullisv1.PlanRe
 	return call(c, ctx, c.stub.Plan, &portcullisv1.PlanRequest{Apis: apis})
 }
 
-// WatchChanges follows what becomes void, as it is told. Options.Local does that for a program.
+// WatchChanges follows the changes that make answers void. Options.Local does that for a program.
 func (c *Client) WatchChanges(ctx context.Context, request *portcullisv1.WatchChangesRequest) (grpc.ServerStreamingClient[portcullisv1.WatchChangesResponse], error) {
 	stream, err := c.stub.WatchChanges(ctx, request, grpc.MaxCallRecvMsgSize(rulesBytesMax))
 	return stream, errorOf(ctx, err, c.address)
@@ -269,7 +269,7 @@ func (c *Client) exposed() error { return fmt.Errorf("portcullis: %s: %w", c.add
 // Time between two looks at the file of the caller token.
 const tokenFileFresh = 10 * time.Second
 
-// What a program presents with each call.
+// The secrets that a program presents with each call.
 type presented struct {
 	file, iamToken string
 

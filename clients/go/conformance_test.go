@@ -408,7 +408,7 @@ func inJSON(t testing.TB, value any) (result any) {
 	return result
 }
 
-// What the client does in the step, in the form of `expect`.
+// The act of the client in the step, in the form of `expect`.
 func (p *player) play(number int, step stepJSON) any {
 	wall := step.AtMS
 	if step.WallMS != nil {
@@ -502,7 +502,7 @@ func (p *player) check(number int, step stepJSON, now int64) any {
 	return "ask"
 }
 
-// What the program is answered.
+// The answer that the program gets.
 func (p *player) learn(step stepJSON) any {
 	learn := step.Learn
 	if p.questions[learn.Of] == nil {

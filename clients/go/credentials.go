@@ -16,13 +16,13 @@ func headerNameOf(name string) headerName {
 	return headerName{lower, textproto.CanonicalMIMEHeaderKey(lower)}
 }
 
-// A header of the matrix, and what may be in it.
+// A header of the matrix, and its possible content.
 type credentialHeader struct {
 	headerName
 	// Whether a token may be in it alone, and the name of that place.
 	isBare bool
 	bare   unique.Handle[string]
-	// What may be before a token.
+	// The schemes that may stand before a token.
 	schemes []credentialScheme
 }
 
@@ -48,7 +48,7 @@ func (h *credentialHeader) addScheme(scheme string) unique.Handle[string] {
 	return added.place
 }
 
-// What follows the scheme of a value. Nil: what comes before the first space is none of the header's schemes.
+// The text behind the scheme of a value. Nil: the text before the first space is not one of the header's schemes.
 func (h *credentialHeader) cutScheme(value string) (scheme *credentialScheme, token string) {
 	if len(h.schemes) == 0 {
 		return nil, ""
@@ -68,7 +68,7 @@ func (h *credentialHeader) cutScheme(value string) (scheme *credentialScheme, to
 	return nil, ""
 }
 
-// What was found so far among the headers of a request.
+// The findings so far among the headers of a request.
 type found struct {
 	// Values of credential headers.
 	count int
@@ -135,7 +135,7 @@ func (f *found) fault() Reason {
 	return Unspecified
 }
 
-// What there is among the headers of a question.
+// The credentials among the headers of a question.
 func (r *rules) find(question *Question, result *found) {
 	for index := range r.headers {
 		header := &r.headers[index]

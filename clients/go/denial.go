@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// What is answered in place of a handler.
+// The answer in place of a handler.
 type denial struct {
 	status  int
 	reason  string

@@ -11,9 +11,9 @@ const jumpMax = int64(500 * time.Millisecond)
 // How much time has passed, by the longer of a monotonic clock and the wall clock: the monotonic clock of Linux stands still while a
 // machine sleeps. It never goes back, so nothing lasts longer because the wall clock was set. Times are in nanoseconds.
 type elapsed struct {
-	// What the wall clock went on by, beside the monotonic one, in all.
+	// The total by which the wall clock overtook the monotonic one.
 	jumped atomic.Int64
-	// What the wall clock is ahead of this one.
+	// The lead of the wall clock over this one.
 	ahead atomic.Int64
 }
 
@@ -43,7 +43,7 @@ var (
 	clock      = newElapsed(clockBegan.UnixNano(), 0)
 )
 
-// What has passed since the program began.
+// The time since the program began.
 func clockNow() int64 {
 	// It reads the wall clock first, which must not be ahead because the program was interrupted in between.
 	both := time.Now()

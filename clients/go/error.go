@@ -72,7 +72,7 @@ func expectTimes(times ...*timestamppb.Timestamp) error {
 	return nil
 }
 
-// What there is to say about an error of gRPC.
+// The error of a client for an error of gRPC.
 func errorOf(ctx context.Context, err error, address string) error {
 	if err == nil {
 		return nil

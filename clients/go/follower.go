@@ -20,12 +20,12 @@ import (
 const (
 	// A sidecar says something at least every second. A stream that is silent for longer is left.
 	quietMax = 2 * time.Second
-	// How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new stream compares them anew.
+	// How long one stream is read. Two clocks drift by some milliseconds in that time, and a new stream compares them anew.
 	streamMax = 10 * time.Minute
 	// Pause after a stream that failed: longer after each further one.
 	pauseMin = 100 * time.Millisecond
 	pauseMax = 2 * time.Second
-	// Pause where the sidecar lets the client follow nothing.
+	// Pause where the sidecar does not let the client follow.
 	pauseRefused = time.Minute
 )
 
@@ -51,7 +51,7 @@ type follower struct {
 	stub       portcullisv1.AuthorizationServiceClient
 	memory     *memory
 	report     func(error)
-	// Each reason is reported once: an interruption is no news, a refusal is.
+	// Each reason is reported once: an interruption is ordinary, a refusal is not.
 	reported map[string]bool
 	isClosed atomic.Bool
 	cancel   context.CancelFunc
@@ -164,7 +164,7 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 	return heard, nil
 }
 
-// Waits for the connection. What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
+// Waits for the connection. An answer counts from the moment of the question, so the time to connect would be lost.
 func (f *follower) connect(ctx context.Context) error {
 	for {
 		state := f.connection.GetState()

@@ -244,7 +244,7 @@ func TestAMatrixOf100000APIs(t *testing.T) {
 	}
 }
 
-// A stream that is told once, and goes on.
+// A stream that gets one notification, and goes on.
 func following(t *testing.T) func(grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 	return func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 		_ = stream.Send(firstResponse(t))
@@ -284,7 +284,7 @@ func TestATimeThatIsNoneIsAnError(t *testing.T) {
 }
 
 func TestAReportThatPanicsEndsNothing(t *testing.T) {
-	isTold := make(chan struct{})
+	isReported := make(chan struct{})
 	fake := &fakeSidecar{}
 	fake.watch = func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 		if fake.watches.Load() == 1 {
@@ -292,7 +292,7 @@ func TestAReportThatPanicsEndsNothing(t *testing.T) {
 		}
 		return following(t)(stream)
 	}
-	client := startFake(t, fake, func(error) { close(isTold); panic("a report") })
-	<-isTold
+	client := startFake(t, fake, func(error) { close(isReported); panic("a report") })
+	<-isReported
 	eventually(t, "the client follows", func() bool { return client.local.memory.view.Load().rules != nil })
 }

@@ -60,7 +60,7 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 			return
 		}
 		passed := request.WithContext(withAnswer(request.Context(), answer))
-		// What is found behind the guard is seen before it, too: the server removes the files of a form, and logs have the pattern.
+		// Values that are set behind the guard are seen before it, too: the server removes the files of a form, and logs have the pattern.
 		defer func() {
 			request.Pattern = passed.Pattern
 			request.Form, request.PostForm, request.MultipartForm = passed.Form, passed.PostForm, passed.MultipartForm
@@ -69,7 +69,7 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// What is answered in place of the handler; nil: the request passes.
+// The answer in place of the handler; nil: the request passes.
 func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	question := Question{API: g.API, HTTP: request.Header}
 	if g.Routes {
@@ -82,7 +82,7 @@ func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	}
 	var target Scope
 	if g.Target != nil {
-		// Without a target the check would be about the API alone, and the resource could be anybody's.
+		// Without a target the check would be about the API alone, and the resource could belong to any account.
 		if target = g.Target(request); target.Account == "" {
 			return Answer{}, targetNotFound
 		}
@@ -100,7 +100,7 @@ func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	return answer, denied
 }
 
-// The answer to a question; or what is answered in place of the handler.
+// The answer to a question; or the answer in place of the handler.
 func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool, onFailure func(error)) (Answer, *denial) {
 	answer, err := c.checkCached(ctx, question)
 	switch {
@@ -109,7 +109,7 @@ func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool,
 	case err == nil:
 		return answer, denialOf(&answer, hideOthers)
 	case ctx.Err() != nil:
-		// The client has left, which is no failure.
+		// The client has left, which is not a failure.
 		return Answer{}, failureOf(err)
 	}
 	return Answer{}, c.failed(err, onFailure)

@@ -28,7 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Each request, and what becomes of it. The tests run them through every guard, with and without local mode, and twice: the second time
+// Each request, and its outcome. The tests run them through every guard, with and without local mode, and twice: the second time
 // the answer may come from memory.
 func rowsOfGuards(t *testing.T) []guardRow {
 	fixed, iam, project := shared.secrets["owner"], issueToken(t, "account", ""), issueToken(t, "alpha", "alpha")
@@ -480,7 +480,7 @@ func TestACallWithoutASidecar(t *testing.T) {
 	}
 }
 
-// What is logged from now on, a line each.
+// The log from now on, line by line.
 type logged struct {
 	lock sync.Mutex
 	text strings.Builder
@@ -520,7 +520,7 @@ func TestAnOutageIsALineAndACount(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	client := connectTo(t, "unix:"+socket, Options{})
 	guards := []http.Handler{Guard{Client: client, API: "balance"}.Handler(http.NotFoundHandler())}
-	eventually(t, "the start is told", func() bool { return client.outage.isOpen.Load() })
+	eventually(t, "the start is reported", func() bool { return client.outage.isOpen.Load() })
 	// Others of the same client have the same outage.
 	guards = append(guards, Guard{Client: client, API: "iam"}.Handler(http.NotFoundHandler()), Guard{Client: client, API: "balance"}.Handler(http.NotFoundHandler()))
 	for range 2 {
@@ -556,7 +556,7 @@ func TestAGuardSaysOnceThatTheMatrixDoesNotHaveItsAPI(t *testing.T) {
 			statusOf(guarded)
 		}
 	}
-	// Which API a request names is no concern of the log.
+	// The log does not show the API that a request names.
 	statusOf(Guard{Client: client, APIOf: func(*http.Request) string { return "blance" }}.Handler(http.NotFoundHandler()))
 	served := startCalls(t, CallGuard{Client: client, APIs: map[string]string{"/grpc.health.v1.Health/Check": "BALANCES", "/grpc.health.v1.Health/Watch": "ima"}})
 	_, _ = served.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
@@ -566,7 +566,7 @@ func TestAGuardSaysOnceThatTheMatrixDoesNotHaveItsAPI(t *testing.T) {
 		"portcullis: the matrix has no API `ima`, so the requests of its guard are denied",
 		"portcullis: the matrix has no API `no-such-api`, so the requests of its guard are denied",
 	}
-	eventually(t, "each is told", func() bool { return len(captured.lines()) >= len(expected) })
+	eventually(t, "each is reported", func() bool { return len(captured.lines()) >= len(expected) })
 	if found := slices.Sorted(slices.Values(captured.lines())); !slices.Equal(found, expected) {
 		t.Errorf("found %q", found)
 	}
@@ -582,7 +582,7 @@ func TestAListenerLearnsWhatAGuardFindsAtItsStart(t *testing.T) {
 		if err := <-found; !errors.As(err, &failed) || failed.Code != codes.Unavailable {
 			t.Errorf("found %v", err)
 		}
-		// Each request is told.
+		// Each request is reported.
 		statusOf(guarded)
 	}
 	// A sidecar that did not say at the start what its matrix has.

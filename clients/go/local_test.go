@@ -33,7 +33,7 @@ func TestAKnownTokenIsAnsweredFromMemory(t *testing.T) {
 	for index, question := range questions {
 		expected := check(t, direct, question)
 		if _, isKnown := direct.CheckLocally(&question); isKnown {
-			t.Errorf("%d: expected a client without local mode to know nothing", index)
+			t.Errorf("%d: expected a client without local mode not to remember anything", index)
 		}
 		check(t, client, question)
 		before := asked.Load()

@@ -14,8 +14,8 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and asks nobody;
-// clients/conformance describes step by step what it must do. Times are in nanoseconds on the clock of elapsed.
+// The knowledge of a client in local mode: the rules, the tokens, and until when it may answer from them. It has no clock and calls
+// nothing; clients/conformance describes step by step what it must do. Times are in nanoseconds on the clock of elapsed.
 type memory struct {
 	// Of which it hears. Empty: of all.
 	accounts []string
@@ -29,7 +29,7 @@ type memory struct {
 	// The first one with these rules.
 	rulesGeneration int
 	position        *position
-	// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+	// The largest one that was received, or on which a denial of a token rests. Answers before it are not remembered.
 	rememberedFrom *position
 	stream         stream
 
@@ -37,7 +37,7 @@ type memory struct {
 	words     map[wordsKey]*said
 }
 
-// What one look-up needs, at one moment.
+// The state that one look-up needs, at one moment.
 type view struct {
 	rules *rules
 	until int64
@@ -49,7 +49,7 @@ type view struct {
 type position struct {
 	change     int64
 	recordedAt time.Time
-	// What answers rest on besides the directory.
+	// The basis of answers besides the directory.
 	basis string
 }
 
@@ -80,7 +80,7 @@ func newMemory(accounts []string, tokensMax int) *memory {
 	return made
 }
 
-// What the memory knows about a question that it cannot answer.
+// The knowledge of the memory about a question that it cannot answer.
 type asked struct {
 	generation int
 	// Of the token, if it is known.
@@ -178,7 +178,7 @@ func (m *memory) say(api, kind string, answer *Answer) bool {
 	return answer.said != nil
 }
 
-// What is to be known of a question that the sidecar is asked now.
+// The facts to learn from a question that the sidecar is asked now.
 func (m *memory) asked(question *Question, now int64) (asked asked) {
 	m.lock.Lock()
 	asked.generation = m.generation
@@ -322,7 +322,7 @@ func (m *memory) learnWords(key wordsKey, learnt *said) {
 	m.words[key] = learnt
 }
 
-// Begins a stream at a moment. What was known counts for as long as it did.
+// Begins a stream at a moment. Known facts count for as long as before.
 func (m *memory) begin(now, jumped int64) *portcullisv1.WatchChangesRequest {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -416,7 +416,7 @@ func (s *stream) heard(rules *rules, response *portcullisv1.WatchChangesResponse
 	return made
 }
 
-// Forgets everything. What comes next begins anew.
+// Forgets everything. The next stream begins anew.
 func (m *memory) forget() {
 	m.view.Store(&view{until: math.MinInt64})
 	m.void()

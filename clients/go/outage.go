@@ -17,8 +17,8 @@ const (
 	outageQuiet = int64(10 * time.Second)
 )
 
-// What the guards of a client say of requests that could not be checked (clients/conformance/README.md, "What a guard prints"). Each
-// method returns the line to log; empty: none.
+// The reports of a client's guards on requests that could not be checked (clients/conformance/README.md,
+// "What a guard prints"). Each method returns the line to log; empty: none.
 type outage struct {
 	isOpen atomic.Bool
 

@@ -11,7 +11,7 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Scope is what a token is bound to, or what a resource belongs to.
+// Scope is the account or project of a token or a resource.
 type Scope struct {
 	// Account is the number of the account.
 	Account string
@@ -24,7 +24,7 @@ type Header struct {
 	Name, Value string
 }
 
-// Request is a request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+// Request is a request of HTTP as it arrived: neither decoded nor corrected. A call of gRPC is one, too.
 type Request struct {
 	// Method, for example "GET". Of gRPC it is "POST".
 	Method string
@@ -177,7 +177,7 @@ type Token struct {
 	ExpiresAt time.Time
 	// Roles of the holder in the scope, as an upstream names them.
 	Roles []string
-	// Authority is the name of the upstream that vouches for it. Empty: the sidecar's own directory does.
+	// Authority is the name of the upstream that verifies it. Empty: the sidecar's own directory does.
 	Authority string
 	// ProjectID is the id of the project of its scope.
 	ProjectID string
@@ -191,7 +191,7 @@ type Subject struct {
 	ID string
 	// Name of the holder.
 	Name string
-	// Type is "service_user", "control_panel_user", or "user" where an upstream vouches.
+	// Type is "service_user", "control_panel_user", or "user" where an upstream verifies the token.
 	Type string
 }
 

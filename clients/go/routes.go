@@ -52,7 +52,7 @@ type route struct {
 
 // Where a part of the target is found.
 type routeSource struct {
-	// Index of a segment, and the length of the text that it begins with. Below 0: it is no capture.
+	// Index of a segment, and the length of the text that it begins with. Below 0: it is not a capture.
 	segment, textLength int
 	// Nil: it is not in a header.
 	header *headerName
@@ -282,7 +282,7 @@ func endOfPlainPath(target string) int {
 	return end
 }
 
-// What may name a method: the word, or something encoded in the name of a parameter.
+// The parts of a query that may name a method: the word, or something encoded in the name of a parameter.
 func mayNameMethod(query string) bool {
 	inName := false
 	for index := range len(query) {
@@ -339,7 +339,7 @@ func (p *place) walk(wanted wantedRoute, start int) *route {
 				return found
 			}
 		} else if slices.ContainsFunc(p.captures, func(each capturePlace) bool { return each.text == "" }) {
-			// Some servers take nothing for a name.
+			// Some servers accept an empty name.
 			return askAboutRoute
 		}
 	case len(p.literals) > 0 || len(p.captures) > 0:

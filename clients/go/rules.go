@@ -8,7 +8,7 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Questions that a cell tells apart: three scopes with four targets each, then the faults of a credential.
+// Questions that a cell distinguishes: three scopes with four targets each, then the faults of a credential.
 const (
 	situationsOfAccount = 4
 	situationsOfProject = 8
@@ -33,11 +33,11 @@ type kind struct {
 	header string
 	// Before a token in that header. Empty: it has the token alone.
 	scheme string
-	// What tokens begin with. Empty: they are not told by it.
+	// The prefix of tokens. Empty: it does not identify them.
 	prefix string
 	// Of its tokens among the headers.
 	at unique.Handle[string]
-	// Where the situations of its own level begin.
+	// Where the situations of its level begin.
 	level    int
 	issuable bool
 }
@@ -52,7 +52,7 @@ type row struct {
 	accepted []AcceptedKind
 }
 
-// What the sidecar answers about verified tokens. It never changes.
+// The answers of the sidecar about verified tokens. It never changes.
 type rules struct {
 	digest  string
 	kinds   []kind
@@ -222,7 +222,7 @@ func situationOf(account, project string, target *Scope) int {
 	return situation + targetSame
 }
 
-// The situation of a fault of the credential; below 0: the reason is none.
+// The situation of a fault of the credential; below 0: the reason is not one.
 func situationOfFault(reason Reason) int {
 	fault := int(reason) - int(CredentialMissing)
 	if fault < 0 || fault >= situations-situationsOfFaults {

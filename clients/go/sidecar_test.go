@@ -82,7 +82,7 @@ func startProxy() (*proxy, error) {
 	return p, nil
 }
 
-// What it has seen since it was asked last.
+// The requests that it has seen since the last look.
 func (p *proxy) noted() []string {
 	p.lock.Lock()
 	defer p.lock.Unlock()

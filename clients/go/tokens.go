@@ -14,14 +14,14 @@ import (
 // Most addresses that are kept of one token.
 const addressesMax = 100
 
-// A token that the sidecar has vouched for. It never changes, apart from its place in the table. Its texts are one string, and what
+// A token that the sidecar has verified. It never changes, apart from its place in the table. Its texts are one string, and what
 // many tokens share is kept once: a program may know tens of thousands of tokens, and what a check reads should be close together.
 type entry struct {
 	next atomic.Pointer[entry]
 	// The value of the token, the first address, its id, the id and the name of its holder, and the id of its project.
 	texts string
 	ends  [6]uint16
-	// What is wrong with the token at the first address; unspecified: nothing.
+	// The fault of the token at the first address; unspecified: nothing.
 	fault Reason
 	// Whether the token was used since eviction last came by.
 	used atomic.Bool
@@ -32,14 +32,14 @@ type entry struct {
 	more *more
 }
 
-// What many tokens share.
+// The fields that many tokens share.
 type likeness struct {
 	kind, place              unique.Handle[string]
 	account, project, kindID string
 	holderType               string
 }
 
-// What few tokens have.
+// The fields that few tokens have.
 type more struct {
 	addresses   []addressFault
 	roles       []string
@@ -61,7 +61,7 @@ const (
 	textProjectID
 )
 
-// Most bytes of the texts of a token. No token of a directory has so many.
+// Most bytes of the texts of a token. No token of a directory has more.
 const textsMax = 1<<16 - 1
 
 // Nil: the token is too long to be kept.
@@ -119,7 +119,7 @@ func (e *entry) text(index int) string {
 	return e.texts[start:e.ends[index]]
 }
 
-// What is wrong with the token at an address, and whether that is known.
+// The fault of the token at an address, and whether it is known.
 func (e *entry) at(address string) (fault Reason, isKnown bool) {
 	if e.text(textAddress) == address {
 		return e.fault, true
@@ -134,7 +134,7 @@ func (e *entry) at(address string) (fault Reason, isKnown bool) {
 	return 0, false
 }
 
-// Adds what an earlier entry of the same token knows of other addresses, as far as there is room for so many.
+// Adds the facts of an earlier entry of the same token about other addresses, as many as there is room for.
 func (e *entry) addAddresses(earlier *entry, room int) {
 	known := []addressFault{{earlier.text(textAddress), earlier.fault}}
 	if earlier.more != nil {

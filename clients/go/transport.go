@@ -37,7 +37,7 @@ type Transport struct {
 	issuing *issuing
 }
 
-// The token of a profile, as a program keeps it. It has no clock and asks nobody; clients/conformance describes what it must do.
+// The token of a profile, as a program keeps it. It has no clock and calls nothing; clients/conformance describes what it must do.
 type profileToken struct {
 	// Nil: there is none, or an API has refused it.
 	issued *issued
@@ -47,7 +47,7 @@ type profileToken struct {
 
 type issued struct {
 	header, value string
-	// What the header has: the value, behind its scheme.
+	// The content of the header: the value, behind its scheme.
 	headerValue string
 	// When another one should be issued.
 	renewAt time.Time
@@ -63,7 +63,7 @@ type issuing struct {
 }
 
 const (
-	// A token is renewed so long before it expires, or a tenth of what it had left when it came.
+	// A token is renewed this long before it expires, or a tenth of what it had left when it came.
 	renewBefore = time.Minute
 	// The profile may have another token after this time, also in place of one that never expires.
 	keptMax = 5 * time.Minute
@@ -213,7 +213,7 @@ func (t *Transport) issue(ctx context.Context, running *issuing, rejected string
 	close(running.done)
 }
 
-// What is sent without asking the sidecar.
+// The token that is sent without asking the sidecar.
 func (p *profileToken) current(now time.Time) *issued {
 	// By both clocks: the monotonic one of Linux stands still while a machine sleeps.
 	if p.issued != nil && now.Before(p.issued.renewAt) && now.Round(0).Before(p.issued.renewAt.Round(0)) {
@@ -222,7 +222,7 @@ func (p *profileToken) current(now time.Time) *issued {
 	return nil
 }
 
-// What is sent where the sidecar has no answer.
+// The token that is sent where the sidecar has no answer.
 func (p *profileToken) lasting(now time.Time) *issued {
 	if p.issued != nil && (p.issued.expiresAt.IsZero() || now.Before(p.issued.expiresAt)) {
 		return p.issued

@@ -59,7 +59,7 @@ func (i *issuer) count() int {
 	return len(i.requests)
 }
 
-// A client whose sidecar is an issuer, and what sends with its tokens.
+// A client whose sidecar is an issuer, and a client that sends with its tokens.
 func sendWith(t *testing.T, issuer *issuer) (*Transport, *http.Client) {
 	client := connectTo(t, "unix:/absent", Options{})
 	client.stub = issuer
@@ -183,7 +183,7 @@ func TestAllWhoNeedATokenWaitForTheSame(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { post(t, client, server.URL, nil) })
 	eventually(t, "a token is being issued", func() bool { return issuer.count() == 1 })
-	// Who waits may leave, and takes nothing along.
+	// A waiting caller may leave, and the others keep waiting.
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 32 {
@@ -265,7 +265,7 @@ func TestAProfileOfASidecar(t *testing.T) {
 	if status := post(t, client, guarded.URL, nil); status != http.StatusOK {
 		t.Errorf("found %d", status)
 	}
-	// The API knows a token as revoked, and the profile has to get another one.
+	// The API knows a token as revoked, and the profile must get another one.
 	first := transport.kept.issued.value
 	revoke(t, first)
 	eventually(t, "the revoked token is replaced", func() bool {

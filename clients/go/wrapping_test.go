@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// What a method may do with its call. Each is named in the request.
+// The acts of a method with its call. Each is named in the request.
 var acts = map[string]func(ctx context.Context) error{
 	"answers": func(context.Context) error { return nil },
 	"refuses": func(context.Context) error {
@@ -183,7 +183,7 @@ func TestACallThatIsCancelledEndsItsMethod(t *testing.T) {
 	}
 }
 
-// A request that passes, as a handler, its server and what is around its guard see it.
+// A request that passes, as a handler, its server and the code around its guard see it.
 func TestARequestThatPassesIsNotChanged(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
@@ -218,7 +218,7 @@ func TestARequestThatPassesIsNotChanged(t *testing.T) {
 			fmt.Fprint(response, len(kept), request.PathValue("name"), len(request.MultipartForm.File))
 		},
 	}
-	// What it gives beside the server waits for the handler, and says the pattern.
+	// The function beside the server waits for the handler, and returns the pattern.
 	serve := func(wrap func(http.Handler) http.Handler) (*httptest.Server, func() string) {
 		mux := http.NewServeMux()
 		mux.HandleFunc("/{name...}", func(response http.ResponseWriter, request *http.Request) {

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tonic_prost_build::configure()
         // The stubs of a server are for tests with a fake sidecar.
         .server_mod_attribute(".", "#[cfg(feature = \"server\")]")
-        // An answer may be kept, and a large variant beside small ones is of no matter in it.
+        // An answer may be kept, and a large variant beside small ones does not matter in it.
         .type_attribute(".", "#[allow(clippy::large_enum_variant)]")
         .emit_rerun_if_changed(false)
         .compile_fds(protox::compile(files, [protos])?)?;

@@ -55,7 +55,7 @@ export interface ClientOptions {
   readonly callerTokenFile?: string
   /**
    * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user
-   * with `iam.admin`. To revoke a token of their own, a user's own IAM token. A secret.
+   * with `iam.admin`. To revoke one's own token, a user's own IAM token. A secret.
    */
   readonly iamToken?: string
   /**

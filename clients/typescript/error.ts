@@ -52,7 +52,7 @@ export class PortcullisError extends Error {
   }
 }
 
-/** What is needed of an error of grpc-js. */
+/** The used parts of an error of grpc-js. */
 type Failure = Pick<ServiceError, 'code' | 'details' | 'message'> & { readonly metadata?: Metadata }
 
 /** The error of a call of a client that was closed. */

@@ -15,13 +15,13 @@ import {
 
 export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
-/** What is needed of Fastify's request. */
+/** The used parts of Fastify's request. */
 export interface Request {
   readonly raw: NodeRequest
   readonly ip: string
 }
 
-/** What is needed of Fastify's reply. */
+/** The used parts of Fastify's reply. */
 export interface Reply {
   readonly raw: {
     once(event: 'close', listener: () => void): unknown

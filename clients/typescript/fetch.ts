@@ -14,7 +14,7 @@ export interface SendOptions {
   readonly api: string
   /** Name of the project, if the API accepts tokens of a project alone. */
   readonly project?: string
-  /** What sends the requests. Default: `fetch` of the platform. */
+  /** The function that sends the requests. Default: `fetch` of the platform. */
   readonly fetch?: typeof fetch
 }
 
@@ -85,7 +85,7 @@ interface Hop {
 /** Node wants it where a body is a stream. */
 const HALF = { duplex: 'half' } as const
 
-/** What every request has of the first one. */
+/** The settings that every request takes from the first one. */
 function sharedBy(first: Request): RequestInit {
   const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy, signal } = first
   return { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy, signal }

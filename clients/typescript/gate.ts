@@ -1,5 +1,5 @@
 /**
- * What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where
+ * The gate in front of a handler, whatever the framework: it asks the sidecar, and says what to answer where
  * a request must not pass.
  */
 
@@ -15,7 +15,7 @@ import type { AnyCheck, CheckAnswer, RequestHeaders } from './values.ts'
 
 type Asked = Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally' | 'getMatrix'>>
 
-/** How requests are checked. `Request` is what the framework gives to a handler. */
+/** How requests are checked. `Request` is the framework's argument of a handler. */
 export interface TokenOptions<Request> {
   /**
    * The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051.
@@ -27,8 +27,8 @@ export interface TokenOptions<Request> {
    */
   readonly target?: (request: Request) => Scope | undefined | Promise<Scope | undefined>
   /**
-   * IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is,
-   * if it does.
+   * IP address of the sender, for accounts that restrict addresses. Default: the one that the framework
+   * names, if any.
    */
   readonly clientAddress?: (request: Request) => string | undefined
   /**
@@ -62,7 +62,7 @@ type Guarding<Request> =
   | readonly [api: string, options?: TokenOptions<Request>]
   | readonly [options: RoutedOptions<Request>]
 
-/** What to answer in place of the handler. */
+/** The answer in place of the handler. */
 export interface Denial {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -70,13 +70,13 @@ export interface Denial {
   readonly body: string
 }
 
-/** What becomes of a request. `left`: the client no longer waits for an answer. */
+/** The outcome of a request. `left`: the client no longer waits for an answer. */
 export type Verdict =
   | { readonly type: 'passes'; readonly answer: CheckAnswer }
   | { readonly type: 'denied'; readonly denial: Denial }
   | { readonly type: 'left' }
 
-/** What a framework knows of a request. */
+/** The facts that a framework knows of a request. */
 export interface Arrived {
   readonly headers: RequestHeaders
   /** As it arrived, whatever a framework has made of it since. */
@@ -123,7 +123,7 @@ export class Gate<Request> {
     return this.#options.client ?? defaultClient()
   }
 
-  /** What becomes of the request. It passes only if the sidecar has said so. Never rejects. */
+  /** The outcome of the request. It passes only if the sidecar has said so. Never rejects. */
   async judge(request: Request, arrived: Arrived): Promise<Verdict> {
     try {
       return await this.#judge(request, arrived)
@@ -138,7 +138,7 @@ export class Gate<Request> {
     const { target: targetOf, clientAddress } = this.#options
     const client = this.#client
     const target = targetOf && (await targetOf(request))
-    // Without a target the check would be about the API alone, and the resource could be anybody's.
+    // Without a target the check would be about the API alone, and the resource could belong to any account.
     if (targetOf !== undefined && !isScope(target)) return { type: 'denied', denial: TARGET_NOT_FOUND }
     const sender = clientAddress === undefined ? address : clientAddress(request)
     const from = sender !== undefined && { clientAddress: sender }
@@ -284,7 +284,7 @@ export function headersOf({ headersDistinct, rawHeaders }: NodeRequest): NodeJS.
   return headers
 }
 
-/** What the routes look at. Frameworks may have given the request another `url` since it arrived. */
+/** The part that the routes look at. Frameworks may have given the request another `url` since it arrived. */
 export function requestOf(
   { method = '', url = '', originalUrl = url }: NodeRequest,
   { host = [] }: NodeJS.Dict<string[]>,
@@ -299,7 +299,7 @@ function defaultClient(): Client {
   return shared
 }
 
-/** Answers by what a framework gives to its handlers. */
+/** Answers with the response object of a framework. */
 const ANSWERS = new WeakMap<object, CheckAnswer>()
 
 /** Keeps the answer for the handler. */

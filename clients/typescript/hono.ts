@@ -8,7 +8,7 @@ import type { HttpRequest } from './local-routes.ts'
 
 export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
-/** What is needed of Hono's context. */
+/** The used parts of Hono's context. */
 export interface Context {
   readonly req: { readonly raw: Pick<Request, 'headers' | 'signal' | 'method' | 'url'> }
   /** Hono's server for Node has the request itself in it. */
@@ -17,8 +17,8 @@ export interface Context {
 
 /**
  * A middleware that goes on only if the sidecar allows the request, and answers it otherwise: 401 or 403 with
- * what would be accepted, 503 where there is no answer. Hono knows no address of the sender, so accounts that
- * restrict addresses need `clientAddress`.
+ * what would be accepted, 503 where there is no answer. Hono does not know the address of the sender, so
+ * accounts that restrict addresses need `clientAddress`.
  *
  * @param guarding id of the API and options; or `{ routes: true }` with options, where the routes of the
  *   sidecar say the API and the target

@@ -1,7 +1,7 @@
 /**
  * A program ends although its client follows the sidecar: the connection of a client in local mode keeps it
  * alive only while a call is made. grpc-js refers to a connection for as long as any stream is open, and has
- * no word for this, so the sockets are found as Node tells them.
+ * no word for this, so the sockets are found as Node lists them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'

@@ -1,6 +1,6 @@
 /**
- * What a program knows of the sidecar's rules and of tokens, and what it answers from that. It reads no clock
- * and no network: it is told everything, so each of its runs can be repeated (clients/conformance).
+ * A program's memory of the sidecar's rules and of tokens, and its answers from them. It reads no clock
+ * and no network: it receives everything, so each of its runs can be repeated (clients/conformance).
  */
 import { type CredentialFinder, fieldPlace } from '../../engine/credentials.ts'
 import { JUMP_MS } from '../../engine/elapsed.ts'
@@ -33,17 +33,17 @@ const TOKENS_MAX = 10_000
 /** Most denials that are kept. */
 const DENIALS_MAX = 1_000
 
-/** What is asked for a place, before a token that was used since goes anyway. */
+/** The number of tokens that may keep their place because they were used, before one goes anyway. */
 const CHANCES_MAX = 16
 
-/** What is wrong with a token itself, as long as no change touches it. */
+/** Faults of a token itself, as long as no change touches it. */
 const LASTING: ReadonlySet<LocalReason> = new Set([
   'CREDENTIAL_EXPIRED',
   'CREDENTIAL_REVOKED',
   'ADDRESS_NOT_ALLOWED',
 ])
 
-/** What is wrong with a token at every address. */
+/** Faults of a token at every address. */
 const EVERYWHERE: ReadonlySet<LocalReason> = new Set(['CREDENTIAL_EXPIRED', 'CREDENTIAL_REVOKED'])
 
 export class LocalMemory {
@@ -59,7 +59,7 @@ export class LocalMemory {
   #rules: LocalRules | undefined
   #position: wire.Position | undefined
   /**
-   * The largest one that was told, or that a denial of a token rests on. Answers before it are not
+   * The largest one that was received, or on which a denial of a token rests. Answers before it are not
    * remembered.
    */
   #rememberedFrom: wire.Position | undefined
@@ -71,7 +71,7 @@ export class LocalMemory {
   /** By how much the wall clock had jumped then. */
   #jumpedMs = 0
   #knownUntilMs = Number.NEGATIVE_INFINITY
-  /** What the time of day of the sidecar is ahead of the clock of the client. */
+  /** The lead of the sidecar's time of day over the clock of the client. */
   #timeOfDayMs = Number.NaN
 
   constructor({ tokensMax = TOKENS_MAX, accounts = [] }: LocalMemoryOptions = {}) {
@@ -85,7 +85,7 @@ export class LocalMemory {
   }
 
   /**
-   * A stream is asked for now; what was known still counts for as long as it did.
+   * A stream is asked for now; known facts count for as long as before.
    *
    * @param nowMs on the clock of `Elapsed`, as everywhere in this class
    * @param jumpedMs by how much the wall clock has jumped
@@ -157,7 +157,7 @@ export class LocalMemory {
     const { request, credentials = [], clientAddress = '' } = question
     if (request === undefined) return this.#recall(question, nowMs)
     const route = this.#rules?.routes?.find(request, headerPairs(credentials))
-    // What it learns of the token counts, too, where it must ask for the API.
+    // The recalled token counts, too, where it must ask for the API.
     const recalled = route && this.#recall({ ...question, ...route }, nowMs)
     if (route === undefined || recalled === undefined)
       return this.#ask('', this.#credentialIn(credentials, clientAddress))
@@ -255,7 +255,7 @@ export class LocalMemory {
     return known?.holder.place === fieldPlace(found) ? known : undefined
   }
 
-  /** What the rules say in a situation; `undefined`: the words for it are not known. */
+  /** The answer of the rules in a situation; `undefined`: the words for it are not known. */
   #verdict(
     rules: LocalRules,
     api: string,
@@ -267,7 +267,7 @@ export class LocalMemory {
     return typeof verdict === 'string' ? this.#denials.get(denialKey(api, kind, verdict)) : verdict
   }
 
-  /** What the sidecar has answered to a question that it was asked. */
+  /** The sidecar's answer to a question that it was asked. */
   learn(question: LocalQuestion, ask: Ask, response: wire.CheckResponse): void {
     const rules = this.#rules
     if (rules === undefined) return
@@ -291,7 +291,7 @@ export class LocalMemory {
     this.#keep(credential, remembered, isFault(reason) ? reason : 'NONE')
   }
 
-  /** What it has asked by other rules, or by none: they may have found another token. */
+  /** A question that it has asked by other rules, or by none: they may have found another token. */
   #foundNow({ request, credentials, clientAddress = '' }: LocalQuestion, { kind, age }: Ask): Ask {
     if (credentials === undefined) return new Ask(kind, undefined, undefined, age)
     const route = request && this.#rules?.routes?.find(request, headerPairs(credentials))
@@ -320,7 +320,7 @@ export class LocalMemory {
     const { verified, token, position } = response
     if (!verified && !LASTING.has(reasonName(response.reason))) return undefined
     if (token === undefined || position === undefined) return undefined
-    // What became void since, or is older than what was told since, may be what it rests on.
+    // It may rest on a fact that became void since, or that is older than the last notification.
     const from = this.#rememberedFrom
     if (age !== this.#age || from === undefined || isBefore(position, from)) return undefined
     // Of a process that has not read yet which keys are withdrawn, it would stay.
@@ -347,7 +347,7 @@ export class LocalMemory {
     this.#makeRoom()
   }
 
-  /** The oldest go first, unless they were used since somebody last looked. */
+  /** The oldest go first, unless they were used since the last search. */
   #makeRoom(): void {
     let chances = CHANCES_MAX
     for (const [value, known] of this.#tokens) {

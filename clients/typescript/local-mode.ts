@@ -19,12 +19,12 @@ export interface LocalOptions extends LocalMemoryOptions {
 /** A response comes at least every second. A stream that is silent for longer is lost. */
 const QUIET_MS_MAX = 2_000
 
-/** The clocks of two machines run apart. A new stream compares them anew. */
+/** The clocks of two machines drift. A new stream compares them anew. */
 const STREAM_MS_MAX = 600_000
 
 /**
  * A stream of responses; to end it early is to return from its iteration. It begins when there is a
- * connection: what the sidecar says counts from then on.
+ * connection: its times count from then on.
  */
 type Open = (
   begin: () => wire.WatchChangesRequest,
@@ -140,7 +140,7 @@ export class LocalMode {
     if (isSilent || !signal.aborted) throw new Error('the sidecar says nothing any more')
   }
 
-  /** Once for each reason: an interruption is no news, a refusal is. */
+  /** Once for each reason: an interruption is ordinary, a refusal is not. */
   #report(error: Error, code: string): void {
     const name = error instanceof WrongSidecar ? error.message : code
     if ((!(error instanceof WrongSidecar) && !REFUSALS.has(code)) || this.#reported.has(name)) return

@@ -17,11 +17,11 @@ export interface LocalQuestion {
 export class Ask {
   /** Of the token, if it is known, or of the claims. */
   readonly kind: string
-  /** What its answer may be remembered for; `undefined`: nothing. */
+  /** The credential for which its answer may be remembered; `undefined`: nothing. */
   readonly credential:
     | { readonly place: string; readonly value: string; readonly address: string }
     | undefined
-  /** What the routes that are known say of the request. */
+  /** The findings of the known routes about the request. */
   readonly route: FoundRoute | undefined
   /** How often the answers to what was asked before had become void. */
   readonly age: number

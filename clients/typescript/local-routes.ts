@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly path: string
 }
 
-/** What the routes say of a request. */
+/** The findings of the routes about a request. */
 export interface FoundRoute {
   readonly api: string
   /** `undefined`: only the matrix decides. */
@@ -116,7 +116,7 @@ const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?::[0-9]{1,5})?$/
 const HOST_LENGTH_MAX = 255
 const PATH_LENGTH_MAX = 8_192
 
-/** What may name a method in a query: the word, or something encoded in the name of a parameter. */
+/** A part of a query that may name a method: the word, or an encoded name of a parameter. */
 const METHOD_IN_QUERY = /method|[?&;][^=?&;]*%/i
 
 /** An account or a project. */
@@ -190,7 +190,7 @@ function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' |
   if (start > path.length) {
     const route = wanted.end === 'slash' ? undefined : pick(place.here, wanted)
     if (route !== undefined || wanted.end === 'alone') return route
-    // Some servers take nothing for a name.
+    // Some servers accept an empty name.
     if (wanted.end === 'slash' && place.captures.some(({ text }) => text === '')) return 'ask'
   } else if (place.literals.size > 0 || place.captures.length > 0) {
     const slash = path.indexOf('/', start)
@@ -262,7 +262,7 @@ function withTarget(
   return project === undefined ? undefined : { api, target: { account, project } }
 }
 
-/** What the capture took; empty: there is no such capture. @param index of its segment */
+/** The text of the capture; empty: there is no such capture. @param index of its segment */
 function capturedIn(path: string, index: number, segment: wire.RouteSegment | undefined): string {
   if (segment?.capture !== true) return ''
   let start = 1

@@ -1,4 +1,4 @@
-/** The rules of the sidecar as `WatchChanges` tells them: what each cell answers to each question. */
+/** The rules of the sidecar as `WatchChanges` sends them: the answer of each cell to each question. */
 import { CredentialFinder, carriageOf, fieldPlace } from '../../engine/credentials.ts'
 import type { AcceptedKind, Reason, Scope } from '../../engine/index.ts'
 import { withArticle } from '../../engine/messages.ts'
@@ -24,7 +24,7 @@ interface Words {
   readonly scheme: string
 }
 
-/** What an answer says whatever the token. Answers share it. */
+/** The content of an answer, whatever the token. Answers share it. */
 export interface Verdict extends Words {
   readonly allowed: boolean
   readonly reason: LocalReason
@@ -38,7 +38,7 @@ export interface Verdict extends Words {
 interface Row {
   /** First for kinds that are not in the matrix. */
   readonly cells: readonly Cell[]
-  /** What is said where a kind is accepted; empty where nobody has asked yet. */
+  /** The words where a kind is accepted; empty before the first question. */
   readonly allowed: (Verdict | undefined)[]
 }
 
@@ -86,8 +86,8 @@ export class LocalRules {
   }
 
   /**
-   * What the rules say of a kind of token, by its column: the whole verdict where it opens the API, and the
-   * reason where not, because the words for it come from the sidecar.
+   * The answer of the rules for a kind of token, by its column: the whole verdict where it opens the API, and
+   * the reason where not, because the words for it come from the sidecar.
    *
    * @param situation its place in `SITUATIONS`
    */
@@ -119,12 +119,12 @@ export class LocalRules {
     }
   }
 
-  /** What the rules say of a token with that kind and scope. */
+  /** The answer of the rules for a token with that kind and scope. */
   reason(api: string, kind: string, scope: Scope | undefined, target: Scope | undefined): LocalReason {
     return this.#reason(api, this.column(kind), situationOf(scope, target))
   }
 
-  /** What the rules say of a credential with a fault. @param kind empty: it is not known */
+  /** The answer of the rules for a credential with a fault. @param kind empty: it is not known */
   reasonOfFault(api: string, kind: string, fault: CredentialReason): LocalReason {
     return this.#reason(api, this.column(kind), situationOfFault(fault))
   }

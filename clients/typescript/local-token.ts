@@ -1,11 +1,11 @@
-/** What a program keeps of a token that the sidecar has vouched for. There are many, so each field counts. */
+/** The record of a token that the sidecar has verified. There are many, so each field counts. */
 import type { Scope } from '../../engine/index.ts'
 import type { CredentialReason } from '../../engine/reasons.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { isFault, type LocalRules, type Verdict } from './local-rules.ts'
 import { type CheckAnswer, type VerifiedToken, verifiedToken } from './values.ts'
 
-/** What is wrong with a token at an address. */
+/** The fault of a token at an address. */
 export type Fault = CredentialReason | 'NONE'
 
 /** Most addresses of one token: no token takes the place of all others. */
@@ -16,7 +16,7 @@ const HOLDERS_MAX = 1_000
 
 const NONE: readonly never[] = Object.freeze([])
 
-/** What the tokens of one holder have in common that have one kind, scope and place among the headers. */
+/** The common fields of one holder's tokens that have one kind, scope and place among the headers. */
 class Holder {
   /** All of it as one text. */
   readonly key: string
@@ -86,7 +86,7 @@ export class KnownToken {
   #fineAt: string | undefined
   /** All other addresses. */
   #faults: Map<string, Fault> | undefined
-  /** Since somebody last looked for what can go. */
+  /** Since the last search for tokens that can go. */
   isUsed = false
 
   constructor(holder: Holder, { tokenId, derivedFrom, expiresAt, issuedAt }: wire.VerifiedToken) {
@@ -133,7 +133,7 @@ export class KnownToken {
     }
   }
 
-  /** A value of its own for each answer: a program may change it. */
+  /** A new value for each answer: a program may change it. */
   toToken(): VerifiedToken {
     const { holder, expiresAtMs } = this
     const issuedAtMs = this.#issuedAtMs
@@ -152,7 +152,7 @@ export class KnownToken {
   }
 }
 
-/** What a verdict says of a token; `undefined`: of no token that is known. */
+/** The answer of a verdict for a token; `undefined`: of no token that is known. */
 export function answerOf(verdict: Verdict, known: KnownToken | undefined): CheckAnswer {
   const { allowed, reason } = verdict
   // An API that is not in the matrix comes before all that is known of the token.

@@ -1,4 +1,4 @@
-/** What guards print while requests cannot be checked (clients/conformance/README.md). */
+/** The lines that guards print while requests cannot be checked (clients/conformance/README.md). */
 
 /** A line at most this often while requests fail. */
 const LINE_MS = 60_000

@@ -3,7 +3,7 @@
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 2_000
 
-/** Pause after a refusal, which lasts until somebody changes something. */
+/** Pause after a refusal, which lasts until the configuration changes. */
 const REFUSED_MS = 60_000
 
 /** The sidecar is older, or does not let this program follow. */
@@ -24,7 +24,7 @@ export class Pauses {
   /**
    * The pause after a stream that has failed, in milliseconds.
    *
-   * @param code of gRPC; empty: what the sidecar said cannot be, or it said nothing
+   * @param code of gRPC; empty: the sidecar's answer is impossible, or there is none
    */
   after(code: string): number {
     if (REFUSALS.has(code)) return REFUSED_MS

@@ -1,6 +1,6 @@
 /**
- * Whether a connection may carry secrets. Without TLS, anyone on the way to another machine can read and keep
- * them.
+ * Whether a connection may carry secrets. Without TLS, any machine on the way to another machine can read and
+ * keep them.
  */
 import { isIPv4 } from 'node:net'
 import type { ChannelOptions } from '@grpc/grpc-js'

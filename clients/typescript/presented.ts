@@ -1,4 +1,4 @@
-/** What the program presents with each call, so that the sidecar knows who asks. */
+/** The secrets that the program presents with each call, so that the sidecar knows who asks. */
 import { readFileSync } from 'node:fs'
 import { Metadata } from '@grpc/grpc-js'
 
@@ -67,7 +67,7 @@ function textOf(file: string): string {
 
 /**
  * The secret in the text of a file or a variable. A byte order mark and white space around it are not part of
- * it. What is not UTF-8 has other characters.
+ * it. Bytes that are not UTF-8 become other characters.
  */
 function secretIn(option: string, text: string): string {
   // To JavaScript the mark is white space, too.

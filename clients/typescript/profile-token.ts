@@ -1,11 +1,11 @@
 /**
- * The token of a profile, as a program keeps it to send requests with. It reads no clock and asks nobody, so
- * each of its runs can be repeated (clients/conformance). Times are in milliseconds on the clock of
+ * The token of a profile, as a program keeps it to send requests with. It reads no clock and calls nothing,
+ * so each of its runs can be repeated (clients/conformance). Times are in milliseconds on the clock of
  * `Elapsed`.
  */
 import type { IssuedToken } from './values.ts'
 
-/** A token is renewed so long before its expiry, or a tenth of what it had left when it came. */
+/** A token is renewed this long before its expiry, or a tenth of what it had left when it came. */
 const EARLY_MS_MAX = 60_000
 
 /** A token that never expires is asked for again after this time: the profile may have another one. */
@@ -29,12 +29,12 @@ export class ProfileToken {
     return this.#rejected
   }
 
-  /** What is sent without asking the sidecar. */
+  /** The token that is sent without asking the sidecar. */
   current(nowMs: number): Kept | undefined {
     return this.#kept !== undefined && nowMs < this.#kept.renewAtMs ? this.#kept : undefined
   }
 
-  /** What is sent where the sidecar has no answer. */
+  /** The token that is sent where the sidecar has no answer. */
   lasting(nowMs: number): Kept | undefined {
     return this.#kept !== undefined && nowMs < this.#kept.expiresAtMs ? this.#kept : undefined
   }

@@ -1,10 +1,10 @@
-/** What guards say of their sidecar: that it does not answer, and that its matrix does not have their API. */
+/** Reports of guards: their sidecar does not answer, or its matrix does not have their API. */
 import { namesMeant } from '../../engine/meant.ts'
 import type { Client } from './client.ts'
 import { PortcullisError } from './error.ts'
 import { Outage } from './outage.ts'
 
-/** What is told. The matrix may get the API later: requests then pass. */
+/** The reported error. The matrix may get the API later: requests then pass. */
 class UnknownApiError extends Error {
   override readonly name = 'UnknownApiError'
 
@@ -18,10 +18,10 @@ class UnknownApiError extends Error {
 /** A connection that can say what the matrix has. */
 type Knowing = Partial<Pick<Client, 'getMatrix'>>
 
-/** The listener of the program; without one, what happens is printed. */
+/** The listener of the program; without one, events are printed. */
 type Listener = ((error: unknown) => void) | undefined
 
-/** Most APIs of a connection that are told of. They are those of guards, and not those of requests. */
+/** Most APIs of a connection that are reported. They are those of guards, and not those of requests. */
 const TOLD_MAX = 1_000
 
 const REPORTS = new WeakMap<object, Reports>()
@@ -38,7 +38,7 @@ export class Reports {
     this.#client = client
   }
 
-  /** @param key the connection, or what opens it */
+  /** @param key the connection, or the options that open it */
   static of(key: object, client: () => Knowing): Reports {
     let reports = REPORTS.get(key)
     if (reports === undefined) {

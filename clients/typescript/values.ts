@@ -68,7 +68,7 @@ export interface VerifiedToken {
   readonly expiresAt: Date | undefined
   /** The roles of the holder in the scope, as an upstream names them. */
   readonly roles: readonly string[]
-  /** Name of the upstream that vouches for the token; `undefined`: the sidecar's own directory does. */
+  /** Name of the upstream that verifies the token; `undefined`: the sidecar's own directory does. */
   readonly authority: string | undefined
   /** Id of the project of its scope; `undefined`: it has none. */
   readonly projectId: string | undefined
@@ -96,7 +96,7 @@ export interface CheckAnswer {
   /** Whether the credential was verified; false for claims. */
   readonly verified: boolean
   readonly token: VerifiedToken | undefined
-  /** What the routes say of the request; `undefined`: the check had none. */
+  /** The findings of the routes about the request; `undefined`: the check had none. */
   readonly route?:
     | {
         /** API id; empty: the request is refused. */
@@ -129,7 +129,7 @@ export interface IssuedToken {
   readonly scheme: string
   /** A secret. */
   readonly value: string
-  /** What the header has: the value, behind its scheme. A secret. */
+  /** The content of the header: the value, behind its scheme. A secret. */
   readonly headerValue: string
   readonly kind: string
   readonly scope: Scope

@@ -16,7 +16,7 @@ export interface Saying {
 
 export interface ConflictSides {
   readonly conflict: Conflict
-  /** What the prose says in it. The other side is the row of the table. */
+  /** The statements of the prose in it. The other side is the row of the table. */
   readonly sayings: readonly Saying[]
 }
 
@@ -28,7 +28,7 @@ export interface CellView {
   readonly row: Api
   readonly marked: boolean
   readonly conflicts: readonly ConflictSides[]
-  /** What the prose says of the cell without a part in a conflict. */
+  /** The statements of the prose about the cell without a part in a conflict. */
   readonly agreeing: readonly Saying[]
   /** The decision in the other mode, where it is another one. */
   readonly otherMode: Decision | undefined

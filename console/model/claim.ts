@@ -1,4 +1,4 @@
-/** Claims of statements as somebody fills them in: which fields each type has. */
+/** Claims of statements as a form has them: the fields of each type. */
 import type { Claim, Matrix, ScopeLevel } from '../../engine/index.ts'
 
 type ClaimType = Claim['type']
@@ -35,7 +35,7 @@ export const FORM_FIELDS: Readonly<Record<ClaimType, readonly ClaimField[]>> = {
 
 export const CLAIM_TYPES = Object.keys(FORM_FIELDS) as readonly ClaimType[]
 
-/** What a form begins with. @param claim the one that is changed; absent: a new one */
+/** The first content of a form. @param claim the one that is changed; absent: a new one */
 export function draftOf({ tokenKinds, apis }: Matrix, claim?: Claim): ClaimDraft {
   const [kind] = tokenKinds
   return {
@@ -51,7 +51,7 @@ export function draftOf({ tokenKinds, apis }: Matrix, claim?: Claim): ClaimDraft
   }
 }
 
-/** The claim that a form says. What is empty or unknown, the linter of the matrix refuses. */
+/** The claim that a form says. The linter of the matrix refuses an empty or unknown value. */
 export function claimOf(draft: ClaimDraft): Claim {
   const fields = FORM_FIELDS[draft.type].map((field) => [field, draft[field]])
   return { type: draft.type, ...Object.fromEntries(fields) } as Claim

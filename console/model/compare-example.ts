@@ -1,4 +1,4 @@
-/** What Compare begins with. It is apart from other examples, because it is loaded with that page. */
+/** The first content of Compare. It is apart from other examples, because it is loaded with that page. */
 import type { Matrix } from '../../engine/index.ts'
 import { contestedIn } from './sample.ts'
 

@@ -29,14 +29,14 @@ export type PanelPage = (typeof PANEL_PAGES)[number]
 
 export interface Route {
   readonly page: PanelPage
-  /** What stands behind `?`: names of this page's own choosing. Never a secret. */
+  /** The parameters behind `?`: names of this page's own choosing. Never a secret. */
   readonly given: Readonly<Record<string, string>>
 }
 
 /** Longest value that is kept in a link. */
 const VALUE_LENGTH_MAX = 500
 
-/** Name of the secret in a link that somebody was given. */
+/** Name of the secret in a link that a user was given. */
 export const SECRET = 'secret'
 
 /** Pages whose links carry a secret. */
@@ -53,7 +53,7 @@ export function routeOf(hash: string): Route | undefined {
   return { page, given }
 }
 
-/** The secret of a link that somebody was given, and the link without it. */
+/** The secret of a link that a user was given, and the link without it. */
 export function secretOf(hash: string): { readonly secret: string; readonly without: string } | undefined {
   const { path, query } = partsOf(hash)
   const secret = new URLSearchParams(query).get(SECRET)

@@ -11,7 +11,7 @@ export interface Offering {
   readonly apis: ReadonlyMap<string, Picked>
 }
 
-/** How many are offered. Somebody who looks for another one types on. */
+/** How many are offered. A user who looks for another one types on. */
 const OFFERED_MAX = 40
 
 /** @param without ids that are not offered */

@@ -1,4 +1,4 @@
-/** What tests and serves a matrix that was made in the page, from the folder that it was saved in. */
+/** Commands that test and serve a matrix of the page, from the folder that it was saved in. */
 import { testsName } from './playground.ts'
 import { PORTCULLIS, quoted } from './shell.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Edits as a part of a link. It stands after `#`, which browsers send to no server. What is read from a link
- * is a stranger's, so its form and its size are checked before anything is done with it.
+ * Edits as a part of a link. It stands after `#`, which browsers send to no server. The content of a link
+ * comes from a stranger, so its form and its size are checked before anything is done with it.
  */
 import type { MatrixEdit, MatrixPart } from '../../matrix/edits.ts'
 import { formOfName } from '../../matrix/load.ts'
@@ -18,7 +18,7 @@ const STEP_EDITS_MAX = 10
 /** Names of files that a link carries: they are shown, and stand in commands, where none may be an option. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_ .,()+'&@-]{0,99}$/u
 
-/** What a link carries. */
+/** The content of a link. */
 export interface Carried {
   /** `undefined`: the edits are those of the matrix that the page shows. */
   readonly source: Source | undefined
@@ -39,7 +39,7 @@ export async function packed({ source, steps }: Pick<Playground, 'source' | 'ste
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** Reads the edits of a link. @returns `undefined`: they are none */
+/** Reads the edits of a link. @returns `undefined`: they are not edits */
 export async function unpacked(text: string): Promise<Carried | undefined> {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
@@ -87,7 +87,7 @@ function carriedOf(value: unknown): Carried | undefined {
   return from === null ? undefined : { source: from, steps: steps as Carried['steps'] }
 }
 
-/** @returns `null`: it is none */
+/** @returns `null`: it is not one */
 function sourceOf({ from, name, text }: Readonly<Record<string, unknown>>): Source | null {
   if ((from !== 'file' && from !== 'new') || !isText(name) || !isText(text)) return null
   return NAME.test(name) ? { from, name, text } : null
@@ -98,7 +98,7 @@ const isStep = (step: unknown): boolean =>
 
 const PARTS: readonly MatrixPart[] = ['apis', 'tokenKinds', 'statements']
 
-/** Whether the form is right. What the values are worth, the schema of the matrix says. */
+/** Whether the form is right. The schema of the matrix judges the values. */
 function isEdit(value: unknown): boolean {
   const edit = recordOf(value)
   const hasPart = PARTS.some((part) => part === edit.part)

@@ -1,5 +1,5 @@
 /**
- * A matrix that somebody edits in the page: the text that they began with, each edit, and what came of it.
+ * A matrix that a user edits in the page: the first text, each edit, and its result.
  * The edits are those of the command line.
  */
 import { type Conflict, finish, type Matrix, type Steps } from '../../engine/index.ts'
@@ -10,19 +10,19 @@ import { findingsOf } from '../../matrix/lint-file.ts'
 import { MatrixError, parseMatrix, placed } from '../../matrix/load.ts'
 import { folded } from './search.ts'
 
-/** What somebody begins with: the matrix of the page, a file, or a new matrix. */
+/** The source of an edited matrix: the matrix of the page, a file, or a new matrix. */
 export interface Source {
   readonly from: 'page' | 'file' | 'new'
-  /** What the file is called that is taken along. */
+  /** The name of the file that is taken along. */
   readonly name: string
   readonly text: string
 }
 
-/** What an edit made of the matrix. */
+/** The state of the matrix after an edit. */
 export interface State {
   readonly text: string
   readonly matrix: Matrix
-  /** What the linter finds, in the order of the text; without contradictions that are not resolved. */
+  /** The findings of the linter, in the order of the text; without contradictions that are not resolved. */
   readonly findings: readonly Finding[]
   /** Contradictions that are not resolved. Their ids are those of the declarations to write. */
   readonly open: readonly Conflict[]
@@ -31,13 +31,13 @@ export interface State {
 export interface Playground {
   readonly source: Source
   readonly tools: EditTools
-  /** What was done, step by step. A step may be several edits, and is undone as a whole. */
+  /** The edits, step by step. A step may be several edits, and is undone as a whole. */
   readonly steps: readonly (readonly MatrixEdit[])[]
   /** The state at the beginning, and after each step. */
   readonly states: readonly [State, ...State[]]
 }
 
-/** What became of an edit. Refused: everything is as before. */
+/** The outcome of an edit. Refused: everything is as before. */
 export type Outcome =
   | { readonly type: 'edited'; readonly playground: Playground }
   | { readonly type: 'unchanged' }
@@ -126,7 +126,7 @@ export const REPLAYED_BYTES_MAX = 8 * 1024 * 1024
 /** How much longer the parser of YAML takes. */
 const YAML_FACTOR = 20
 
-/** What the edits of a step read, in bytes of JSON. */
+/** The amount that the edits of a step read, in bytes of JSON. */
 function readBy(edits: readonly MatrixEdit[], { text }: State, { form }: EditTools): number {
   return edits.length * text.length * (form.id === 'yaml' ? YAML_FACTOR : 1)
 }
@@ -138,7 +138,7 @@ export function isReplayable({ steps, states, tools }: Playground): boolean {
 }
 
 /**
- * Makes the steps of somebody else. The first one that is refused is the last one, and so is the first one
+ * Makes the steps of another user. The first one that is refused is the last one, and so is the first one
  * that would make them read too much.
  */
 export function* replayed(
@@ -182,7 +182,7 @@ export function idFrom(title: string, between: '-' | '_'): string {
     .replace(/[-_]$/, '')
 }
 
-/** What the tests of a matrix file are called that are saved beside it. */
+/** The name of the tests that are saved beside a matrix file. */
 export function testsName(name: string): string {
   return `${name.replace(/\.(jsonc?|ya?ml)$/i, '')}.policy-tests.yaml`
 }

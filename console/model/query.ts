@@ -4,7 +4,7 @@ import { finish, type Matrix } from '../../engine/index.ts'
 import { bindExpression, QueryError } from '../../matrix/query/index.ts'
 import type { Fits } from './table.ts'
 
-/** What a search comes to: which cells fit; why it is no expression; or words. */
+/** The result of a search: the cells that fit; why it is not an expression; or words. */
 export type Read =
   | { readonly type: 'cells'; readonly fits: Fits }
   | { readonly type: 'fault'; readonly message: string }
@@ -13,7 +13,7 @@ export type Read =
 /** Only expressions have these signs: with one of them, words are not meant. */
 const SIGNS = /[=~]/
 
-/** What reads the searches in a matrix. */
+/** The reader of searches in a matrix. */
 export function queryReader(matrix: Matrix): (search: string) => Read {
   const cells = finish(cellsInSteps(matrix))
   return (search) => {

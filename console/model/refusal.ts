@@ -5,7 +5,7 @@ export interface Refusal {
   readonly needsCredential: boolean
   /** In the words of the sidecar. */
   readonly message: string
-  /** Whether somebody can log in. */
+  /** Whether users can log in. */
   readonly controlPanel: boolean
 }
 

@@ -6,7 +6,7 @@ export type { PanelPage, Route }
 /** The page after logging in, and wherever a link leads nowhere. */
 export const FIRST_ROUTE: Route = { page: 'overview', given: {} }
 
-/** The link of a route. What is empty is left out. */
+/** The link of a route. Empty values are left out. */
 export function hashOfRoute({ page, given }: Route): string {
   const query = Object.entries(given)
     .filter(([name, value]) => value !== '' && name !== SECRET)

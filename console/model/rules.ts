@@ -12,7 +12,7 @@ export interface Rules {
   engine(mode: Mode): Engine
 }
 
-/** @throws TypeError where this is no valid matrix */
+/** @throws TypeError where the matrix is not valid */
 export function rulesOf(matrix: Matrix, mode: Mode): Rules {
   const engines = new Map<Mode, Engine>()
   const engine = (asked: Mode): Engine => {
@@ -20,7 +20,7 @@ export function rulesOf(matrix: Matrix, mode: Mode): Rules {
     engines.set(asked, known)
     return known
   }
-  // What is not valid is found now and not at the first look at a cell.
+  // A fault is found now and not at the first look at a cell.
   engine(mode)
   return { matrix, mode, engine }
 }

@@ -24,14 +24,14 @@ export function staticKind({ tokenKinds }: Matrix): string | undefined {
   return tokenKinds.find(({ obtained }) => obtained.by === 'control_panel')?.id
 }
 
-/** Whether somebody shared the link: it names the matrix, and shows what its author saw, so no example. */
+/** Whether the link was shared: it names the matrix, and shows what its author saw, so no example. */
 export function isShared({ matrix }: Pick<View, 'matrix'>): boolean {
   return matrix !== undefined
 }
 
 export interface TryExample {
   readonly api: string
-  /** Headers as somebody would paste them. */
+  /** Headers as a user would paste them. */
   readonly text: string
 }
 

@@ -1,4 +1,4 @@
-/** Finding texts by words of them, as fast as somebody types. */
+/** Finding texts by words of them, as fast as a user types. */
 
 /** A text without case, accents and compatibility forms, in which words are looked for. */
 export function folded(text: string): string {

@@ -1,5 +1,5 @@
 /**
- * Commands to copy. What a matrix brings into them is quoted for a shell; what only the reader knows is a
+ * Commands to copy. Values of a matrix are quoted for a shell; a value that only the reader knows is a
  * variable or a placeholder.
  */
 import { buildIssuanceBody, carriageOf, fieldValue, type TokenKind } from '../../engine/index.ts'
@@ -14,12 +14,12 @@ export function placeText({ header, scheme }: Place): string {
 
 /**
  * The command line: of the checkout, of a package in the project or of the machine. Where there is none, npx
- * must not fetch what somebody else may have published under the name.
+ * must not fetch a package that a stranger may have published under the name.
  */
 export const PORTCULLIS = 'npx --no-install portcullis'
 
 /**
- * Reads a token into a variable of the shell, for the commands that use it. It is a command of its own:
+ * Reads a token into a variable of the shell, for the commands that use it. It is a separate command:
  * `read` takes the next line that is pasted.
  */
 export const READ_TOKEN = 'read -rs TOKEN'

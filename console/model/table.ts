@@ -5,7 +5,7 @@ import { folded, hasWords, wordsOf } from './search.ts'
 import { placeText } from './shell.ts'
 
 /**
- * What a cell shows. `denied-strict`: a contested cell that strict mode denies, and the resolution would not.
+ * State of a cell. `denied-strict`: a contested cell that strict mode denies, and the resolution would not.
  */
 export type CellState = 'allowed' | 'denied' | 'allowed-contested' | 'denied-contested' | 'denied-strict'
 
@@ -16,7 +16,7 @@ export interface Row {
   /** In the order of the kinds. */
   readonly cells: readonly CellState[]
   readonly contested: boolean
-  /** What is searched. */
+  /** The text that is searched. */
   readonly text: string
 }
 
@@ -31,7 +31,7 @@ export interface Table {
   readonly openCounts: readonly number[]
 }
 
-/** Which rows are shown. A row must match all of them. */
+/** Selects the rows that are shown. A row must match all of them. */
 export interface Filters {
   readonly search: string
   /** Rows that one of these kinds opens; none: all rows. */

@@ -1,12 +1,12 @@
-/** Trying: what the engine finds among pasted headers, and what it says of each token that may be in them. */
+/** Trying: the engine's findings among pasted headers, and its answer about each possible token. */
 import { carries, type Decision, type Engine, fieldPlace, type TokenKind } from '../../engine/index.ts'
 import { decideCell } from '../../matrix/explain.ts'
 import { placeText } from './shell.ts'
 
-/** What was read of a pasted text. */
+/** The parts that were read of a pasted text. */
 export interface Pasted {
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Numbers of the lines that are no header, from 1. */
+  /** Numbers of the lines that are not headers, from 1. */
   readonly unread: readonly number[]
 }
 
@@ -18,7 +18,7 @@ export interface Candidate {
 
 export type Trial =
   | { readonly type: 'fault'; readonly decision: Decision; readonly otherHeaders: readonly string[] }
-  /** Which of the kinds the token is, only an authority can tell. There may be none: of another prefix. */
+  /** Only an authority knows the kind of the token. There may be none: of another prefix. */
   | { readonly type: 'found'; readonly header: string; readonly candidates: readonly Candidate[] }
 
 /** Headers as programs show them: `Name: value`, curl's `-H 'Name: value'`, and the `> ` of its `-v`. */
@@ -47,7 +47,7 @@ function headersIn(line: string): (readonly [string, string])[] {
   })
 }
 
-/** What stands around headers: empty lines, the first line of a request, and the rest of a command. */
+/** The lines around headers: empty lines, the first line of a request, and the rest of a command. */
 function isNoise(line: string): boolean {
   return /^\s*(?:[>*<{}]?\s*$|(?:>\s*)?[A-Z]+ \S+ HTTP\/|curl\s|[\\-]|['"]?https?:)/.test(line)
 }

@@ -5,21 +5,21 @@ export const CHECK_PATH = '/portcullis.v1.AuthorizationService/Check'
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
-/** What a sidecar answered. */
+/** The answer of a sidecar. */
 export type Verdict =
   | {
       readonly type: 'decision'
       readonly allowed: boolean
       readonly reason: string
       readonly message: string
-      /** Kind of the token, where an authority vouches for it. */
+      /** Kind of the token, where an authority verifies it. */
       readonly kind: string | undefined
     }
   | { readonly type: 'error'; readonly message: string }
 
 /**
- * What else a service knows of a request. A text that is empty is not sent: the sidecar then judges the token
- * and the API alone.
+ * Further facts that a service knows of a request. A text that is empty is not sent: the sidecar then judges
+ * the token and the API alone.
  */
 export interface Circumstances {
   readonly account: string
@@ -38,13 +38,13 @@ export function checkBody(api: string, headers: Headers, circumstances: Circumst
   return JSON.stringify({
     api,
     credentials: { headers: headers.map(([name, value]) => ({ name, value })) },
-    // That a project needs its account, the sidecar says.
+    // The sidecar refuses a project without its account.
     ...(account + project !== '' && { target: { account, project } }),
     ...(clientAddress !== '' && { clientAddress }),
   })
 }
 
-/** Reads the answer. What is not understood is no answer, and never a permission. */
+/** Reads the answer. An unknown answer counts as none, and never as a permission. */
 export function verdictOf(status: number, body: unknown): Verdict {
   const answer = recordOf(body)
   const text = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -1,5 +1,5 @@
 /**
- * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search
+ * The current view, as a link: the part of the address after `#`. No server is sent it, so a search
  * stays with its author. A pasted header is never a part of it.
  */
 import type { Engine } from '../../engine/index.ts'
@@ -31,7 +31,7 @@ export interface View extends Filters {
    * does not say.
    */
   readonly matrix: string | undefined
-  /** What somebody edited, as it is packed in their link. */
+  /** The edits of a user, as they are packed in a link. */
   readonly edits: string | undefined
 }
 
@@ -56,7 +56,7 @@ const EDITS = new RegExp(`^[\\w-]{1,${EDITS_LENGTH_MAX}}$`)
 const BETWEEN_API_AND_KIND = '.'
 const BETWEEN_IDS = ','
 
-/** Reads a link. Total: what is not understood is as if it was not there. */
+/** Reads a link. Total: an unknown part counts as absent. */
 export function viewOf(hash: string): View {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const page = PAGES.find((each) => each === path)
@@ -88,7 +88,7 @@ export function sharedView(view: View, { digest, strict }: Pick<Engine, 'digest'
   return { ...view, mode: strict ? 'strict' : 'resolved', matrix: shortDigest(digest) }
 }
 
-/** What a link has of a digest. */
+/** The part of a digest that a link has. */
 export function shortDigest(digest: string): string {
   return digest.slice('sha256:'.length).slice(0, DIGEST_LENGTH)
 }

@@ -1,4 +1,4 @@
-/** What every part of the control panel knows: its state, its calls, the way to other pages, and messages. */
+/** The shared context of the control panel: its state, its calls, the way to other pages, and messages. */
 import { createContext } from 'preact'
 import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
 import { hashOfRoute, type PanelPage, type Route } from '../model/routes.ts'
@@ -58,7 +58,7 @@ export function usePanelState(): PanelState {
 /** The session of the user who is logged in. Only for pages that need one. */
 export function useSession(): Session {
   const { session } = usePanelState()
-  if (!session?.signedIn) throw new TypeError('expected somebody who is logged in')
+  if (!session?.signedIn) throw new TypeError('expected a user who is logged in')
   return session
 }
 
@@ -103,7 +103,7 @@ export function useGiven(): readonly [
   return [route.given, change]
 }
 
-/** Who is logged in, if anyone. */
+/** The user who is logged in, if any. */
 export function useMaybeWho(): Who | undefined {
   return whoOf(usePanelState().session)
 }

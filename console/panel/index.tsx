@@ -24,7 +24,7 @@ import { SessionDialogs } from './session-dialogs.tsx'
 /**
  * Opens it once.
  *
- * @param changed called when somebody has logged in or out
+ * @param changed called when a user has logged in or out
  * @param takeSecret the secret of the link that led here
  */
 export async function openControlPanel(

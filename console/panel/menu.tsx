@@ -17,7 +17,7 @@ const PATHS = {
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
 } as const
 
-/** What stands in the upper right corner: the menu of the user who is logged in, or the way to log in. */
+/** The part in the upper right corner: the menu of the user who is logged in, or the way to log in. */
 export function AccountMenu({ route }: { readonly route: Route | undefined }) {
   const who = useMaybeWho()
   const [open, setOpen] = useState(false)

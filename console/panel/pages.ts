@@ -1,5 +1,5 @@
 /**
- * The pages of the control panel: each is a chunk of its own. A page of this table is in the menu of the
+ * The pages of the control panel: each is a separate chunk. A page of this table is in the menu of the
  * users who may see it.
  */
 import type { ComponentType } from 'preact'

@@ -1,6 +1,6 @@
 /**
  * Dialogs over the page that calls wait for: logging in again, and confirming that it is the same person.
- * What was typed stays below.
+ * Typed texts stay below.
  */
 import { texts } from '../texts/en/panel.ts'
 import { usePanel, usePanelState } from './context.tsx'

@@ -1,4 +1,4 @@
-/** The page: what is on top of every view, and the view. */
+/** The page: the bar on top of every view, and the view. */
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
@@ -22,7 +22,7 @@ import { type AskRules, type Refused, type Shown, useRules } from './use-rules.t
 import { type Go, useView } from './use-view.ts'
 
 interface AppProps {
-  /** What was answered when the page was opened. */
+  /** The answer when the page was opened. */
   readonly first: Shown | Refused
   /** `undefined`: the page has its rules in itself. */
   readonly ask: AskRules | undefined
@@ -79,7 +79,7 @@ export function App({ first, ask, entry }: AppProps) {
   )
 }
 
-/** What the pages of the explorer are given; `undefined`: there are no rules to show. */
+/** The properties of the pages of the explorer; `undefined`: there are no rules to show. */
 function useExplorer(given: Shown | Refused, view: View, go: Go): PageProps | undefined {
   const { rules } = given
   const mode = view.mode ?? rules?.mode
@@ -94,7 +94,7 @@ function useExplorer(given: Shown | Refused, view: View, go: Go): PageProps | un
   return { ...given, mode, engine, view, go }
 }
 
-/** What is kept while somebody looks at another page. */
+/** The state that is kept while the user looks at another page. */
 interface ExplorerProps extends PageProps {
   readonly chosen: Chosen | undefined
   readonly choose: (chosen: Chosen | undefined) => void

@@ -20,13 +20,13 @@ const WORDS: SideWords = {
   hints: compareTexts.hints,
 }
 
-/** What became of the file that was chosen. */
+/** The result of reading the chosen file. */
 export type Chosen =
   | { readonly type: 'reading' }
   | ({ readonly type: 'matrix'; readonly name: string } & Draft)
   | { readonly type: 'problem'; readonly message: string }
 
-/** What the page begins with, unless somebody shared the link. */
+/** The first content of the page, unless the link was shared. */
 function exampleOf(matrix: Matrix, view: View): Chosen | undefined {
   const made = isShared(view) ? undefined : compareExample(matrix)
   return made && { type: 'matrix', name: compareTexts.example, matrix: made, problems: [] }
@@ -81,7 +81,7 @@ export function ComparePage({ rules, view, chosen: file, choose }: CompareProps)
   )
 }
 
-/** What keeps the file from being loaded. Its cells are compared all the same. */
+/** The problems that keep the file from being loaded. Its cells are compared anyway. */
 function Unfinished({ problems }: Pick<Draft, 'problems'>) {
   if (problems.length === 0) return null
   return (

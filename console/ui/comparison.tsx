@@ -29,7 +29,7 @@ export interface Compared {
 }
 
 /**
- * What comes of comparing, which takes a moment where the matrices are large.
+ * The result of comparing, which takes a moment where the matrices are large.
  *
  * @param after `undefined`: there is nothing to compare with
  * @returns `undefined`: nothing yet
@@ -53,7 +53,7 @@ export function useCompared(before: Matrix, after: Matrix | undefined): Compared
   return compared?.before === before && compared.after === after ? compared : undefined
 }
 
-/** What the two sides are called. */
+/** The names of the two sides. */
 export interface SideWords {
   readonly before: string
   readonly after: string
@@ -177,7 +177,7 @@ interface FactsProps {
   readonly after: Matrix
 }
 
-/** What becomes of the kinds themselves. There are at most 16 kinds. */
+/** The changes of the kinds themselves. There are at most 16 kinds. */
 function Facts({ words, flips, before, after }: FactsProps) {
   const titles = useMemo(() => titlesOf(before, after).kinds, [before, after])
   if (flips.length === 0) return null

@@ -1,4 +1,4 @@
-/** What the control panel gives to the page, which does not know it otherwise. */
+/** The parts that the control panel gives to the page, which does not import it. */
 import type { ComponentType } from 'preact'
 import type { Route } from '../model/link.ts'
 import type { Rules } from '../model/rules.ts'
@@ -10,7 +10,7 @@ export interface ControlPanel {
   /** A page of it, with what stands beside it. @param rules those in force, if they are known */
   readonly View: ComponentType<{ readonly route: Route; readonly rules: Rules | undefined }>
   /**
-   * How somebody logs in where they are, in place of what only people who are logged in may see.
+   * A login form, in place of content that needs a login.
    *
    * @param about what that is
    */
@@ -22,7 +22,7 @@ export interface ControlPanel {
 
 /** The way into the control panel, where there is one. */
 export interface PanelEntry {
-  /** @param changed called when somebody has logged in or out */
+  /** @param changed called when the user has logged in or out */
   readonly load: (changed: (loggedIn: boolean) => void) => Promise<ControlPanel>
   /**
    * The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the

@@ -1,8 +1,8 @@
-/** Where the focus goes when what had it is gone, or when the page has something to say. */
+/** The next place of the focus when its element is gone, or when the page shows a message. */
 
 /**
- * Moves the focus once the page is drawn. Somebody who has begun to type elsewhere meanwhile keeps it: on a
- * slow machine a frame comes late, and what is typed must not go into another field.
+ * Moves the focus once the page is drawn. A user who has begun to type elsewhere meanwhile keeps it: on a
+ * slow machine a frame comes late, and the text must not go into another field.
  * @param find the first choice that is there then
  * @param before had the focus when all this began
  */

@@ -20,9 +20,9 @@ interface GridProps {
   readonly rows: readonly Row[]
   /** Words that are marked. */
   readonly search: string
-  /** Which cells an expression left; the others are faint. `undefined`: all of them. */
+  /** The cells that an expression left; the others are faint. `undefined`: all of them. */
   readonly fits: Fits | undefined
-  /** What the rows were chosen by. */
+  /** The filters that chose the rows. */
   readonly filters: string
   readonly opened: Opened | undefined
   /** @param byKey whether a key asked for it, so that the focus goes along */
@@ -80,7 +80,7 @@ export function Grid({ table, rows, search, fits, filters, opened, open }: GridP
               </tr>
             ) : (
               <GridRow
-                // By its place: while somebody types, a row that is drawn already takes the texts of another
+                // By its place: while the user types, a row that is drawn already takes the texts of another
                 // API. Rows that are made anew took half of each frame.
                 key={drawn.row}
                 index={drawn.row}
@@ -124,7 +124,7 @@ function useMoves(
     show(FIRST_PLACE)
   }, [filters])
 
-  // A link can lead to a cell that is far down. Who clicks on a cell has it in sight.
+  // A link can lead to a cell that is far down. A clicked cell is in sight.
   useLayoutEffect(() => {
     const row = rows.findIndex(({ api }) => api.id === opened?.api)
     if (row !== -1) show({ row, column: kinds.findIndex(({ id }) => id === opened?.kind) + 1 })

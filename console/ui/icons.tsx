@@ -1,6 +1,4 @@
-/**
- * The few signs of the page. Each stands beside words, or has words of its own for those who do not see it.
- */
+/** The few signs of the page. Each stands beside words, or has its own words for users who do not see it. */
 import type { CellState } from '../model/table.ts'
 import { texts } from '../texts/en/explorer.ts'
 
@@ -37,7 +35,7 @@ export function Icon({ name }: { readonly name: Name }) {
   return <Sign name={name} path={PATHS[name]} />
 }
 
-/** A sign by what draws it, in a square of 16. */
+/** A sign by its path, in a square of 16. */
 export function Sign({ name, path }: { readonly name: string; readonly path: string }) {
   return (
     <svg class="icon" data-icon={name} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

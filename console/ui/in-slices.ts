@@ -1,6 +1,6 @@
 /**
- * Long work a slice at a time. A worker cannot do it: Trusted Types keep the page from starting one, and so
- * they keep everybody else.
+ * Long work a slice at a time. A worker cannot do it: Trusted Types keep the page from starting one, and from
+ * every other page.
  */
 import type { Steps } from '../../engine/index.ts'
 
@@ -8,7 +8,7 @@ import type { Steps } from '../../engine/index.ts'
 const SLICE_MS = 8
 
 /**
- * What comes of the steps. Between two slices the page draws and takes keys.
+ * The result of the steps. Between two slices the page draws and takes keys.
  *
  * @throws the reason of the signal, when it is stopped
  */

@@ -1,13 +1,13 @@
 /**
- * What is shown in place of the explorer where the sidecar shows its matrix to its callers and users alone:
- * how to become one of them.
+ * The view in place of the explorer where the sidecar shows its matrix to its callers and users alone: a
+ * login.
  */
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { refusalOf } from '../model/refusal.ts'
 import { texts } from '../texts/en/locked.ts'
 import type { LockedProps, Refused } from './use-rules.ts'
 
-/** What the page shows after this answer. Rejects where it is no refusal. */
+/** The view of the page after this answer. Rejects where it is not a refusal. */
 export async function refusedBy(response: Response): Promise<Refused> {
   return { ...refusalOf(response.status, await response.json()), Locked }
 }
@@ -57,7 +57,7 @@ function TokenForm({ message, again }: { readonly message: string } & Pick<Locke
     setBusy(false)
     setTries(tries + 1)
   }
-  // What the sidecar says of no token at all is no news.
+  // The message about a missing token is not news.
   const fault = problem || (tries > 0 && !busy ? message : '')
   return (
     <form noValidate onSubmit={onSubmit} aria-busy={busy}>

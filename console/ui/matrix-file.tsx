@@ -4,7 +4,7 @@ import type { DocumentForm } from '../../matrix/index.ts'
 import { compareTexts } from '../texts/en/compare.ts'
 import { Icon } from './icons.tsx'
 
-/** Whether a sidecar served the page, and not somebody's disk. The build settles it. */
+/** Whether a sidecar served the page, and not a disk. The build settles it. */
 declare const SERVED: boolean
 
 /**

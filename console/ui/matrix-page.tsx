@@ -1,5 +1,5 @@
 /**
- * The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the
+ * The matrix: search and filters above the table, and beside it the panel of a cell or the summary of the
  * whole.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'

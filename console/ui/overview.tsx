@@ -1,5 +1,5 @@
 /**
- * What is to say of the matrix as a whole, while no cell is open: how much each kind opens, and where the
+ * The summary of the matrix while no cell is open: how much each kind opens, and where the
  * source contradicts itself.
  */
 import type { Conflict, Engine } from '../../engine/index.ts'

@@ -1,4 +1,4 @@
-/** What every page of the explorer is given. */
+/** The properties of every page of the explorer. */
 import type { Engine } from '../../engine/index.ts'
 import type { Mode, Rules } from '../model/rules.ts'
 import type { Circumstances, Headers, Verdict } from '../model/verify.ts'

@@ -12,7 +12,7 @@ const COPIED_MS = 1_500
 /** How long it says that it has not, which takes longer to read. */
 const FAILED_MS = 8_000
 
-/** What is known of something, by its names. `undefined`: that is not shown. */
+/** Facts about something, by their names. `undefined`: that is not shown. */
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ComponentChildren>> }) {
   return (
     <dl class="facts">
@@ -54,7 +54,7 @@ export function CopyButton({
 }
 
 /**
- * A file has no clipboard of its own in every browser, so a selection is copied there.
+ * A file has no clipboard in some browsers, so a selection is copied there.
  *
  * @returns whether the browser did it: it wants a click or a key shortly before
  */
@@ -113,7 +113,7 @@ export function Marked({ text, words }: { readonly text: string; readonly words:
   return <>{piecesOf(text, words).map((piece) => (piece.found ? <mark>{piece.text}</mark> : piece.text))}</>
 }
 
-/** What an engine or a sidecar answers. */
+/** The answer of an engine or a sidecar. */
 export interface Answer {
   readonly allowed: boolean
   readonly reason: string

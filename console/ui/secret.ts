@@ -1,5 +1,5 @@
 /**
- * The secret of a link that somebody was given. It is taken out of the address before anything is asked, and
+ * The secret of a link that a user was given. It is taken out of the address before anything is asked, and
  * is read once.
  */
 import { secretOf } from '../model/link.ts'

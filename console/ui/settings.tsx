@@ -1,4 +1,4 @@
-/** What its user may set, and the keys of the page, in a dialog of the browser's own. */
+/** The settings of the page and its keys, in a dialog of the browser. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../texts/en/explorer.ts'
 import { Icon } from './icons.tsx'

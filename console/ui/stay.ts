@@ -3,7 +3,7 @@
  * is not saved.
  */
 
-/** Goes on to where somebody wanted to go. */
+/** Goes on to where the user wanted to go. */
 export type Leave = () => void
 
 interface Keeper {
@@ -19,7 +19,7 @@ const warn = (event: Event): void => event.preventDefault()
 /**
  * From now on the way back leads nowhere, and the browser asks before it leaves the page.
  *
- * @param ask called when somebody wants to go elsewhere in the page
+ * @param ask called when the user wants to go elsewhere in the page
  * @returns ends that
  */
 export function stay(ask?: Keeper['ask']): () => void {
@@ -43,7 +43,7 @@ export function leaveTo(leave: Leave): void {
 }
 
 /**
- * Takes a move of the browser back if the page must stay. What the page does itself is meant.
+ * Takes a move of the browser back if the page must stay. Events of the page itself are meant.
  *
  * @returns whether it did
  */

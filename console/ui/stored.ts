@@ -1,5 +1,5 @@
 /**
- * What this browser remembers for its user: the colors, and whether single keys are shortcuts. Nothing else
+ * The settings that this browser remembers: the colors, and whether single keys are shortcuts. Nothing else
  * is kept.
  */
 import { useCallback, useEffect, useState } from 'preact/hooks'

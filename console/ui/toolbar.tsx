@@ -1,4 +1,4 @@
-/** What is above the table: the search, the filters, and how many rows are left. */
+/** The toolbar above the table: the search, the filters, and how many rows are left. */
 import { useEffect, useState } from 'preact/hooks'
 import type { Filters, Table } from '../model/table.ts'
 import type { View } from '../model/view.ts'
@@ -10,7 +10,7 @@ import type { Go } from './use-view.ts'
 interface ToolbarProps {
   readonly table: Table
   readonly shown: number
-  /** What is wrong with the search, where it is meant as an expression. */
+  /** The fault of the search, where it is meant as an expression. */
   readonly fault: string | undefined
   readonly view: View
   readonly go: Go

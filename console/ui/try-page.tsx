@@ -19,7 +19,7 @@ export function TryPage({ rules, engine, view, go, verify }: PageProps) {
   const { text, setText, example } = useHeaders(rules.matrix, view)
   const [circumstances, setCircumstances] = useState(NO_CIRCUMSTANCES)
   const pasted = useMemo(() => readPasted(text), [text])
-  // Who pastes headers of their own chooses their API, too.
+  // A user who pastes headers chooses the API, too.
   const api = view.api ?? example?.api
   const trial = api !== undefined && text.trim() !== '' ? tryHeaders(engine, api, pasted) : undefined
   return (
@@ -86,7 +86,7 @@ export function TryPage({ rules, engine, view, go, verify }: PageProps) {
   )
 }
 
-/** The headers: those of an example, until somebody types or pastes others. */
+/** The headers: those of an example, until the user types or pastes others. */
 function useHeaders(matrix: Matrix, view: View) {
   const [begin] = useState(() => (view.api === undefined && !isShared(view) ? tryExample(matrix) : undefined))
   const [typed, setText] = useState<string | undefined>(undefined)

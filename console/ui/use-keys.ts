@@ -1,6 +1,6 @@
 /**
- * The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). In the
- * control panel none of them leads elsewhere: what was typed there is kept nowhere.
+ * The keys that work anywhere on the page, unless the user types or has turned them off (WCAG 2.1.4). In the
+ * control panel none of them leads elsewhere: texts that were typed there are not kept.
  */
 import { useLayoutEffect } from 'preact/hooks'
 import { PAGES } from '../model/view.ts'

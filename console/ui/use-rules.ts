@@ -1,6 +1,6 @@
 /**
- * The rules that the page shows, or why it shows none. Who logs in may see them, and who logs out may not any
- * more.
+ * The rules that the page shows, or why it shows none. A user sees them after a login, and no longer after a
+ * logout.
  */
 import type { ComponentType } from 'preact'
 import { useCallback, useRef, useState } from 'preact/hooks'
@@ -20,7 +20,7 @@ export interface Shown {
 
 export interface Refused extends Refusal {
   readonly rules?: undefined
-  /** What is shown in place of the explorer. */
+  /** The view in place of the explorer. */
   readonly Locked: ComponentType<LockedProps>
 }
 
@@ -38,7 +38,7 @@ export type AskRules = (callerToken?: string) => Promise<Shown | Refused>
 /**
  * @param first what was answered when the page was opened
  * @param ask `undefined`: the page has its rules in itself
- * @returns `again` asks again; `changed` is called when somebody has logged in or out
+ * @returns `again` asks again; `changed` is called when the user has logged in or out
  */
 export function useRules(first: Shown | Refused, ask: AskRules | undefined) {
   const [given, setGiven] = useState(first)
@@ -48,7 +48,7 @@ export function useRules(first: Shown | Refused, ask: AskRules | undefined) {
     async (callerToken?: string): Promise<void> => {
       const number = ++asked.current
       const answer = await ask?.(callerToken)
-      // What is shown stays as it is: only another page load brings a newer matrix.
+      // The shown rules stay: only another page load brings a newer matrix.
       if (answer === undefined || number !== asked.current || (answer.rules && current.current.rules)) return
       current.current = answer
       setGiven(answer)

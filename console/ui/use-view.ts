@@ -26,7 +26,7 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
       const found = routeHere()
       if (isTakenBack(event)) return
       setRoute(found)
-      // The explorer is as it was when somebody comes back to it from the control panel.
+      // The explorer is as it was when the user comes back to it from the control panel.
       if (found !== undefined) return
       current.current = viewOf(location.hash)
       setView(current.current)
@@ -52,7 +52,7 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
       else if (how === 'replace')
         later.current = setTimeout(() => history.replaceState(null, '', hash), WRITTEN_AFTER_MS)
       else if (hash !== before) {
-        // What is not written yet belongs to the view before.
+        // An unwritten change belongs to the view before.
         history.replaceState(null, '', before)
         history.pushState(null, '', hash)
       }

@@ -6,7 +6,7 @@ import { Message, VerdictBox } from './parts.tsx'
 
 const FIELDS = ['account', 'project', 'clientAddress'] as const
 
-/** What a service tells the sidecar beside the headers. */
+/** The facts that a service sends the sidecar beside the headers. */
 export function CircumstanceFields({
   circumstances,
   change,
@@ -39,7 +39,7 @@ interface VerificationProps {
   readonly titleOf: (kind: string) => string
 }
 
-/** Sends the credential, when somebody chooses to. */
+/** Sends the credential, when the user chooses to. */
 export function Verification({ ask, titleOf }: VerificationProps) {
   const [verdict, setVerdict] = useState<Verdict | 'asked' | undefined>(undefined)
   const asking = useRef(false)

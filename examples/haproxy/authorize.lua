@@ -2,7 +2,7 @@
 local url = "http://127.0.0.1:8180/authorize"
 local secret = os.getenv("PORTCULLIS_PROXY_SECRET")
 
--- What a client says of itself goes nowhere, in whatever way it is written.
+-- Identity headers of a client are dropped, however they are written.
 local function is_ours(name)
   return name:gsub("_", "-"):find("^x%-portcullis") ~= nil
 end

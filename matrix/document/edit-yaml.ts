@@ -24,7 +24,7 @@ export function yamlEditor(library: YamlLibrary): Editor {
       if (library.isMap(container)) return withoutKey(text, container as MapNode, String(last))
       const list = container as ListNode
       const parent = nodeAt(library, root, change.path.slice(0, -2))
-      // An empty block would be no list.
+      // An empty block would not be a list.
       if (list.items.length === 1 && library.isMap(parent))
         return withValue(text, parent as MapNode, String(change.path.at(-2)), [])
       return without(text, list, last as number)
@@ -93,7 +93,7 @@ function withoutKey(text: string, map: MapNode, key: string): string {
   const end = pairEndOf(text, pair)
   if (map.flow || before === undefined) {
     if (next !== undefined) return spliced(text, from, next.key.range[0], '')
-    // An empty block would be no map.
+    // An empty block would not be a map.
     if (before === undefined) return spliced(text, map.range[0], endOf(text, map.range), '{}')
     return spliced(text, pairEndOf(text, before), end, '')
   }
@@ -177,7 +177,7 @@ function flowText(value: unknown): string {
 function without(text: string, { flow, items, range }: ListNode, index: number): string {
   const [before, item, next] = [items[index - 1], items[index] as ParsedNode, items[index + 1]]
   const [from, end] = item.range
-  // What stands above the next item is about that one.
+  // A comment above the next item is about that item.
   if (!flow) return withoutLines(text, dashBefore(text, from), endOf(text, item.range))
   if (next !== undefined) return spliced(text, from, next.range[0], '')
   if (before === undefined) return spliced(text, range[0], range[1], '[]')

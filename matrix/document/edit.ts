@@ -87,7 +87,7 @@ function without(text: string, path: DocumentPath): string {
   return spliced(text, from, to, `${kept.trimEnd()}${isOpen ? eolOf(text) : ''}`)
 }
 
-/** Without an item that another one follows: what stands above that one is about it, and stays. */
+/** Without an item that another one follows: a comment above that one is about it, and stays. */
 function withoutLines(text: string, item: Node, next: Node): string {
   const lineStart = lineStartOf(text, item.offset)
   const end = endOf(item)
@@ -118,7 +118,7 @@ interface Appending {
   readonly row: (indent: string) => string
 }
 
-/** Appends to a list in brackets, in its line or in a line of its own as its items are. */
+/** Appends to a list in brackets, in its line or in a separate line as its items are. */
 export function appendedAfter(text: string, { start, first, after, end, row }: Appending): string {
   const rest = text.slice(after, end)
   const comma = COMMA.exec(rest)?.[0].length ?? 0

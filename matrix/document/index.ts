@@ -1,5 +1,5 @@
 /**
- * Reading documents strictly, in JSON or YAML: the text, the schema, and what is wrong in words. Nothing here
+ * Reading documents strictly, in JSON or YAML: the text, the schema, and the faults in words. Nothing here
  * knows what a matrix is.
  */
 export { type DocumentForm, formOfName, forms, json, jsonc } from './form.ts'

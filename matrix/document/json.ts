@@ -5,7 +5,7 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Place, type Problem, Problems, pathOf } from './problems.ts'
 
-/** What reading a document gives: its value, or what is wrong with its text. */
+/** The result of reading a document: its value, or the fault of its text. */
 export type Reading =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: readonly Problem[] }
@@ -44,14 +44,21 @@ export function readJson(text: string, options: ReadingOptions = {}): Reading {
         ok: false,
         problems: [{ path: '', expected: TOO_DEEP_EXPECTED, ...scan.deepest }],
       }
+    // Survives: `error !== ENOUGH` → `false`. The walk throws nothing else.
     if (error !== ENOUGH) throw error
   }
   const problems = scan.problems.list()
   if (problems.length > 0) return { ok: false, problems }
   try {
     return { ok: true, value: JSON.parse(scan.plain(text)) }
+    // Survives: `{` → `{}`. A text that the walk accepts is read by `JSON.parse`; if ever it is not, its
+    // message must not get out.
   } catch {
     // The message of JSON.parse quotes the text, which may hold a secret.
+    // Survives: `{ ok: false, problems: [{ path: '', expected: 'expected JSON' }] }` → `{}`, `false` →
+    // `true`, `[{ path: '', expected: 'expected JSON' }]` → `[]`, `{ path: '', expected: 'expected JSON' }` →
+    // `{}`, `''` → `"Stryker was here!"`, `'expected JSON'` → `""`. A text that the walk accepts is read by
+    // `JSON.parse`; if ever it is not, its message must not get out.
     return { ok: false, problems: [{ path: '', expected: 'expected JSON' }] }
   }
 }
@@ -62,7 +69,7 @@ const TOO_DEEP = Symbol('too deep')
 /** Thrown to leave the visitor with the first problem. */
 const ENOUGH = Symbol('enough')
 
-/** Walks the text once and notes what is wrong, and what JSON does not have. */
+/** Walks the text once and notes faults, and parts that JSON does not have. */
 class Scan {
   readonly problems = new Problems()
   /** Where the nesting became too deep. */
@@ -71,6 +78,7 @@ class Scan {
   readonly #anyKey: boolean
   readonly #keys: Set<string>[] = []
   /** Offset and length of each comment, and of each comma behind a last item. */
+  // Survives: `[]` → `["Stryker was here"]`. White space before the text and between its tokens says nothing.
   readonly #foreign: (readonly [offset: number, length: number])[] = []
   /** Where the comma is that nothing has followed yet. */
   #comma: number | undefined
@@ -105,13 +113,14 @@ class Scan {
       if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) note(FINITE)
     },
     onSeparator: (character, offset) => {
+      // Survives: `character === ','` → `true`. A value follows a colon, and takes it back.
       if (character === ',') this.#comma = offset
     },
     onComment: (offset, length) => {
       this.#foreign.push([offset, length])
     },
     onError: (code, _offset, _length, line, column) => {
-      // What follows the first error follows from it.
+      // Later errors follow from the first one.
       if (this.#broken) return
       this.#broken = true
       const at = `line ${line + 1}, column ${column + 1}`
@@ -128,6 +137,7 @@ class Scan {
       parts.push(text.slice(end, offset))
       end = offset + length
     }
+    // Survives: `' '` → `""`. White space before the text and between its tokens says nothing.
     return [...parts, text.slice(end)].join(' ')
   }
 

@@ -2,7 +2,7 @@
 import { visit } from 'jsonc-parser'
 import type { Place } from './problems.ts'
 
-/** A place that is looked for, and what is looked for in it. */
+/** A place that is looked for, and the parts that are looked for in it. */
 class Wanted {
   place: Place | undefined
   readonly members = new Map<string | number, Wanted>()
@@ -17,7 +17,7 @@ class Wanted {
   }
 }
 
-/** What of the document is being read: what is wanted in it, and for a list how many items came before. */
+/** A part that is being read: the wanted parts of it, and for a list the number of items before. */
 interface Level {
   readonly wanted: Wanted | undefined
   index: number | undefined
@@ -41,8 +41,10 @@ export function placesOf(text: string, paths: readonly string[]): readonly (Plac
 }
 
 function find(text: string, root: Wanted): void {
+  // Survives: `[]` → `["Stryker was here"]`. Separators and keys are inside of something, and nothing is
+  // looked for outside.
   const levels: Level[] = []
-  /** What is wanted in the value that comes next. */
+  /** The parts wanted of the value that comes next. */
   let next: Wanted | undefined = root
   const found = (line: number, column: number): void => {
     const level = levels.at(-1)
@@ -64,9 +66,13 @@ function find(text: string, root: Wanted): void {
     onLiteralValue: (_value, _offset, _length, line, column) => found(line, column),
     onSeparator: () => {
       const level = levels.at(-1)
+      // Survives: `level?.index` → `level.index`. Separators and keys are inside of something, and nothing is
+      // looked for outside.
       if (level?.index !== undefined) level.index++
     },
     onObjectProperty: (key, _offset, _length, line, column) => {
+      // Survives: `levels.at(-1)?.wanted` → `levels.at(-1).wanted`. Separators and keys are inside of
+      // something, and nothing is looked for outside.
       next = levels.at(-1)?.wanted?.members.get(key)
       // Of a key that repeats, the last one is the fault.
       if (next !== undefined) next.place = { line: line + 1, column: column + 1 }

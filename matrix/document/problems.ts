@@ -1,6 +1,5 @@
 /**
- * What is wrong with a document, in words. They never hold a value of the document, because it may be a
- * secret.
+ * The faults of a document, in words. They never hold a value of the document, because it may be a secret.
  */
 import { namesMeant } from '../../engine/index.ts'
 
@@ -10,11 +9,11 @@ export interface Place {
   readonly column: number
 }
 
-/** What was expected at a path of a document; and where in its text that is, if that is known. */
+/** The value that was expected at a path of a document; and where in its text that is, if that is known. */
 export interface Problem extends Partial<Place> {
   /** JSON path, for example `apis[3].accepts[0]`; empty for the document as a whole. */
   readonly path: string
-  /** What was expected; lower case, no final period. */
+  /** The expected value; lower case, no final period. */
   readonly expected: string
 }
 
@@ -89,7 +88,7 @@ export interface SchemaError {
   readonly keyword: string
   /** JSON pointer. */
   readonly instancePath: string
-  /** What they are depends on the keyword. */
+  /** They depend on the keyword. */
   readonly params: Readonly<Record<string, unknown>>
   readonly message?: string
   /** The key that is wrong, where a schema of keys was asked. */
@@ -112,7 +111,7 @@ export interface Validator {
   errors?: readonly SchemaError[] | null
 }
 
-/** What is wrong with a document by a schema. Empty: it is valid. */
+/** The faults of a document by a schema. Empty: it is valid. */
 export function problemsBy(validate: Validator, document: unknown): readonly Problem[] {
   return validate(document) ? [] : schemaProblems(validate.errors ?? [], document)
 }
@@ -187,7 +186,7 @@ function schemaProblem(error: SchemaError, document: unknown): Problem {
   }
 }
 
-/** The keys and indexes of a JSON pointer; the document tells which are which. */
+/** The keys and indexes of a JSON pointer; the document shows which are which. */
 function segmentsOf(pointer: string, document: unknown): (string | number)[] {
   const segments: (string | number)[] = []
   let value = document

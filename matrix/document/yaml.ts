@@ -1,5 +1,5 @@
 /**
- * Reads YAML 1.2 as strictly as JSON: what a text says is what JSON can say. The library that parses it is
+ * Reads YAML 1.2 as strictly as JSON: a text has only values that JSON has. The library that parses it is
  * given, because most programs read no YAML and need not load it.
  */
 import type { Alias, Pair, ParsedNode, YAMLError } from 'yaml'
@@ -8,7 +8,7 @@ import { DEPTH_MAX, FINITE, REPEATS, RESERVED, type Reading, TOO_DEEP_EXPECTED, 
 import { segmentsOf } from './places.ts'
 import { type Place, Problems, pathOf } from './problems.ts'
 
-/** What is used of the package `yaml`. */
+/** The used parts of the package `yaml`. */
 export type YamlLibrary = Pick<
   typeof import('yaml'),
   'Lexer' | 'parseDocument' | 'isAlias' | 'isMap' | 'isScalar' | 'isSeq'
@@ -28,15 +28,15 @@ export const YAML_OPTIONS = {
 
 /**
  * Longest text in bytes, and most parts that its parser cuts it into. YAML takes twenty times the time of
- * JSON, and a hundred times the memory: with so many parts some seconds and half a gigabyte, whatever it
- * says. A matrix of 5,000 APIs and 16 kinds is in these bounds.
+ * JSON, and a hundred times the memory: with this number of parts some seconds and half a gigabyte, whatever
+ * it says. A matrix of 5,000 APIs and 16 kinds is in these bounds.
  */
 const YAML_BYTES_MAX = 4 * 1024 * 1024
 const YAML_PARTS_MAX = 500_000
 
 /**
  * YAML 1.2: one document of maps, lists and core scalars. It refuses what JSON does not have: anchors,
- * aliases, merge keys, tags, keys that are no texts, infinite numbers; and what is refused in JSON.
+ * aliases, merge keys, tags, keys that are not texts, infinite numbers; and what is refused in JSON.
  */
 export function yamlForm(library: YamlLibrary): DocumentForm {
   return {
@@ -47,7 +47,7 @@ export function yamlForm(library: YamlLibrary): DocumentForm {
   }
 }
 
-/** What stands in the text. An empty key does, too. */
+/** The nodes of the text. An empty key does, too. */
 type Noted = ParsedNode | Alias.Parsed
 type Node = Noted | null | undefined
 
@@ -68,6 +68,8 @@ function readYaml(library: YamlLibrary, text: string): Reading {
     const place = new Lines(text).placeAt(error.pos[0])
     return { ok: false, problems: [{ path: '', expected: syntaxExpected(error, place), ...place }] }
   }
+  // Survives: `document.directives?.yaml` → `document.directives.yaml`. A parsed document has directives;
+  // only the type lets them lack.
   if (document.directives?.yaml.version !== YAML_OPTIONS.version)
     return {
       ok: false,
@@ -110,7 +112,7 @@ function syntaxExpected({ code }: YAMLError, place: Place): string {
   return `expected YAML; ${SAID[code] ?? code.replaceAll('_', ' ').toLowerCase()} at ${at}`
 }
 
-/** What the commonest mistakes are called by the parser, and what they are. */
+/** The parser's names of the commonest mistakes, and plain descriptions of them. */
 const SAID: Readonly<Record<string, string>> = {
   BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
   TAB_AS_INDENT: 'a line is indented with a tab',
@@ -162,7 +164,7 @@ class Walk {
     return Object.fromEntries(members)
   }
 
-  /** The key of a pair; `undefined` where it is no text. */
+  /** The key of a pair; `undefined` where it is not a text. */
   #nameOf(key: Noted, path: readonly (string | number)[]): string | undefined {
     if (!this.#library.isScalar(key) || typeof key.value !== 'string')
       return this.#note(key, path, 'expected keys that are texts')
@@ -185,6 +187,7 @@ function placesInYaml(
   text: string,
   paths: readonly string[],
 ): readonly (Place | undefined)[] {
+  // Survives: `paths.length === 0` → `false`. It only spares to parse a text where no place is asked for.
   if (paths.length === 0) return []
   const { contents } = parsed(library, text)
   const lines = new Lines(text)
@@ -199,7 +202,7 @@ function offsetOf(library: YamlLibrary, root: Node, path: readonly (string | num
   let node = root
   let offset: number | undefined
   for (const segment of path) {
-    // A name is no place of a list.
+    // A name is not a place of a list.
     if (library.isSeq(node)) node = node.items[segment as number] as Node
     else if (library.isMap(node)) {
       // Of a key that repeats, the last one is the fault.

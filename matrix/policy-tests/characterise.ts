@@ -60,14 +60,14 @@ class Writer {
     this.#doubtful = apis.filter(({ contested }) => contested.length > 0).map(({ id }) => id)
   }
 
-  /** What the values of the headers below stand for. */
+  /** The tokens that the values of the headers below stand for. */
   tokens(): string[] {
     const faults = ['expired', 'revoked'].map(
       (fault) => `  ${fault}: { fault: CREDENTIAL_${fault.toUpperCase()} }`,
     )
     const misplaced = this.#misplaced()
     return [
-      '# What the values of credential headers below stand for.',
+      '# The tokens for which the values of credential headers below stand.',
       'tokens:',
       ...faults,
       '  elsewhere: { fault: ADDRESS_NOT_ALLOWED }',
@@ -79,7 +79,7 @@ class Writer {
   /** A test for each set of kinds that opens an API, with all APIs that it opens. */
   table(): string[] {
     return [
-      '  # Which kinds open which APIs; all other kinds are denied.',
+      '  # The kinds that open each API; all other kinds are denied.',
       ...this.#groups(this.#lenient, this.#settled).flatMap(([accepted, apis]) =>
         test({ apis: listOf(apis), accepted: listOf(accepted) }),
       ),
@@ -114,16 +114,16 @@ class Writer {
     )
   }
 
-  /** What tokens are bound to, by the first API that each kind opens. */
+  /** The scopes of tokens, by the first API that each kind opens. */
   scopes(): string[] {
-    return ['', '  # What tokens are bound to.', ...this.#kinds.flatMap((kind) => this.#scopesOf(kind))]
+    return ['', '  # The scopes of tokens.', ...this.#kinds.flatMap((kind) => this.#scopesOf(kind))]
   }
 
   #scopesOf({ id, title, scopeLevel }: TokenKind): string[] {
     const opened = [...this.#settled, ...this.#doubtful].find((api) =>
       this.#lenient.reasons(api, id).includes('ALLOWED'),
     )
-    // In strict mode a contested cell is denied before anybody looks at the target.
+    // In strict mode a contested cell is denied before the target is looked at.
     const mode = this.#doubtful.includes(opened as string) ? { mode: 'lenient' } : {}
     const ask = (name: string, fields: Readonly<Record<string, string>>) =>
       test({
@@ -148,7 +148,7 @@ class Writer {
     ]
   }
 
-  /** What is wrong with a credential, whatever the matrix says. */
+  /** The faults of a credential, whatever the matrix says. */
   faults(): string[] {
     const [api, kind] = [this.#api, this.#kind]
     const sent = (values: readonly string[], reason: string, { header, scheme }: TokenKind = kind) => {
@@ -159,7 +159,7 @@ class Writer {
     const misplaced = this.#misplaced()
     return [
       '',
-      '  # What is wrong with a credential.',
+      '  # Faults of a credential.',
       sent([], 'CREDENTIAL_MISSING'),
       sent(['expired', 'revoked'], 'CREDENTIAL_AMBIGUOUS'),
       sent(['two words'], 'CREDENTIAL_MALFORMED'),

@@ -1,4 +1,4 @@
-/** What of a matrix policy tests have asked about: its cells, its conflicts, and the reasons of decisions. */
+/** The coverage of a matrix by policy tests: its cells, its conflicts, and the reasons of decisions. */
 import { CREDENTIAL_REASONS, type Engine, fieldPlace, REASONS, type Reason } from '../../engine/index.ts'
 import type { Mode } from '../compare.ts'
 
@@ -6,7 +6,7 @@ import type { Mode } from '../compare.ts'
 export interface CoveredPart {
   readonly covered: number
   readonly total: number
-  /** What was not asked about, in the order of the matrix; the first {@link MISSING_MAX}. */
+  /** The parts without a question, in the order of the matrix; the first {@link MISSING_MAX}. */
   readonly missing: readonly string[]
 }
 
@@ -94,8 +94,9 @@ export class Coverage {
     const possible = new Set<Reason>(['UNKNOWN_API', 'UNKNOWN_TOKEN_KIND', ...CREDENTIAL_REASONS])
     for (const reasons of seen) for (const reason of reasons) possible.add(reason)
     const kinds = [...lenient.tokenKinds.values()]
-    const isTold = new Set(kinds.map(fieldPlace)).size > 1 || kinds.some(({ prefix }) => prefix !== undefined)
-    if (!isTold) possible.delete('WRONG_HEADER')
+    const hasPlaces =
+      new Set(kinds.map(fieldPlace)).size > 1 || kinds.some(({ prefix }) => prefix !== undefined)
+    if (!hasPlaces) possible.delete('WRONG_HEADER')
     return REASONS.filter((reason) => possible.has(reason))
   }
 }

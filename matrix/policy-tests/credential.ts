@@ -1,4 +1,4 @@
-/** What an engine decides about the credential among headers, where tokens stand for what they are. */
+/** The decision of an engine about the credential among headers, where tokens stand for what they are. */
 import {
   type CredentialPlace,
   credentialPlaces,
@@ -31,10 +31,12 @@ export class Credentials {
     const found = engine.extract(Object.entries(headers))
     if (!found.ok) return { decision: engine.deny(api, found.reason), kind: undefined }
     const token = Object.hasOwn(this.#tokens, found.value) ? this.#tokens[found.value] : undefined
-    // No authority vouches for a token that nobody knows.
+    // No authority verifies an unknown token.
     if (token === undefined) return { decision: engine.deny(api, 'CREDENTIAL_INVALID'), kind: undefined }
     const { kind, fault, holder } = token
     const place = this.#places.get(fieldPlace(found)) as CredentialPlace
+    // Survives: `kind === undefined` → `false`, `this.#kinds.get(kind)?.obtained` →
+    // `this.#kinds.get(kind).obtained`. No kind is undefined, and tokens of unknown kinds are refused before.
     const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by
     // The form of a token says how it was obtained, before an authority is asked.
     if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy))

@@ -16,12 +16,12 @@ export interface PolicyTests {
   readonly tests: readonly PolicyTest[]
 }
 
-/** What a value of a credential header stands for. */
+/** The token that a value of a credential header stands for. */
 export interface TestToken {
   readonly kind?: string
   readonly scope?: Scope
   readonly holder?: string
-  /** What an authority says of it, where it does not vouch for it. */
+  /** The fault that an authority finds, where it does not verify the token. */
   readonly fault?: CredentialReason
 }
 
@@ -56,7 +56,7 @@ export interface RequestTest extends Expected {
   /** `GET https://api.example.com/billing/items`, or a path in place of the URL. */
   readonly request: string
   readonly headers?: TestHeaders
-  /** What the routes must find. */
+  /** The API that the routes must find. */
   readonly api?: string
   readonly target?: Scope
   /** Why the routes must find nothing. */
@@ -91,7 +91,7 @@ export function countQuestions(tests: PolicyTests, test: PolicyTest, kinds: numb
   return modes * apisOf(test).length * each
 }
 
-/** What a test is called: its name, or else what it asks. */
+/** The title of a test: its name, or else its question. */
 export function nameOf(test: PolicyTest): string {
   if (test.name !== undefined) return test.name
   if (test.request !== undefined) return test.request

@@ -1,11 +1,11 @@
-/** What the schema cannot say of policy tests: unknown ids, and tests that contradict themselves. */
+/** Faults of policy tests beyond the schema: unknown ids, and tests that contradict themselves. */
 import { type Engine, namesMeant } from '../../engine/index.ts'
 import { type Problem, Problems, pathOf } from '../document/index.ts'
 import { type ApiTest, apisOf, kindsOf, type PolicyTest, type PolicyTests } from './document.ts'
 
 type Path = readonly (string | number)[]
 
-/** What is wrong with the tests of a file. @param hasRoutes whether there are routes to find requests by */
+/** The faults of the tests of a file. @param hasRoutes whether there are routes to find requests by */
 export function testProblems(
   { tokens = {}, tests }: PolicyTests,
   { apis, tokenKinds }: Pick<Engine, 'apis' | 'tokenKinds'>,
@@ -45,7 +45,7 @@ export function testProblems(
   return problems.list()
 }
 
-/** Which names may have been meant; or, where none is near, which there are. */
+/** The names that may have been meant; or, where none is near, all known names. */
 function unknownId(what: string, id: string, ids: Iterable<string>): string {
   const all = [...ids]
   const near = namesMeant(id, all)
@@ -58,7 +58,7 @@ function unknownId(what: string, id: string, ids: Iterable<string>): string {
 
 const NAMED_MAX = 10
 
-/** What does not go together in a test. */
+/** The contradictions of a test. */
 function contradictionsOf(test: PolicyTest): [path: Path, expected: string][] {
   const { allowed, reason, accepted } = test
   const found: [Path, string][] = []

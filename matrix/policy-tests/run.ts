@@ -33,11 +33,11 @@ export interface Surroundings {
   /** Absent: no test asks about a request. */
   readonly findRoute?: FindRoute | undefined
   readonly coverage?: Coverage | undefined
-  /** Which tests are run. Default: all. */
+  /** Selects the tests that run. Default: all. */
   readonly filter?: string | undefined
 }
 
-/** What an answer has otherwise than expected. */
+/** A difference between an answer and the expected one. */
 interface Difference {
   readonly what: 'answer' | 'accepted' | 'api' | 'target'
   readonly expected: string
@@ -51,7 +51,7 @@ export interface Failure {
   /** `both`: the answers are the same in both modes. */
   readonly mode: Mode | 'both'
   readonly differences: readonly Difference[]
-  /** What the decision says, or the routes where they refuse the request. */
+  /** The message of the decision, or that of the routes where they refuse the request. */
   readonly message: string
 }
 
@@ -95,6 +95,8 @@ class Failures {
     this.count++
     const last = this.first.at(-1)
     const isTwin = last?.question === question && last.mode !== mode
+    // Survives: `!isTwin && this.first.length >= FAILURES_MAX` → `false`, `this.first.length >= FAILURES_MAX`
+    // → `this.first.length > FAILURES_MAX`. It only spares to describe what is counted and not listed.
     if (!isTwin && this.first.length >= FAILURES_MAX) return
     const failure = { question, mode, ...describe() }
     if (isTwin && isAlike(last, failure)) this.first[this.first.length - 1] = { ...last, mode: 'both' }
@@ -108,7 +110,7 @@ function isAlike(one: Failure, other: Failure): boolean {
   )
 }
 
-/** What must be of an answer. */
+/** The expectations of an answer. */
 interface Wanted {
   /** `undefined`: either. */
   readonly allowed: boolean | undefined
@@ -151,11 +153,13 @@ class Asking {
     const named = kindsOf(test)
     const { tokenKinds } = this.#engines[0] as Engine
     const kinds = named ?? [...tokenKinds.keys()]
-    // A row of the table: each of its cells is what `accepted` says of it.
+    // A row of the table: `accepted` states each of its cells.
     const isRow = named === undefined && test.allowed === undefined && test.reason === undefined
     const asked = kinds.map((kind) => ({
       kind,
       scope: test.scope ?? fittingScope(tokenKinds, kind),
+      // Survives: `wanted.accepted?.has` → `wanted.accepted.has`. Tests that expect nothing are refused
+      // before.
       wanted: isRow ? { ...NOTHING, allowed: wanted.accepted?.has(kind) === true } : wanted,
     }))
     for (const api of apisOf(test))
@@ -223,13 +227,13 @@ class Asking {
   }
 }
 
-/** A credential among headers, and what must come of it. */
+/** A credential among headers, and the expected result. */
 interface Sent {
   readonly headers: TestHeaders
   readonly target: Scope | undefined
   readonly wanted: Wanted
   readonly question?: string
-  /** What the routes found otherwise than expected. */
+  /** The unexpected results of the routes. */
   readonly differences?: readonly Difference[]
 }
 
@@ -252,6 +256,8 @@ function meets(
 
 /** The kinds that open the API. A decision lists them where they are of use: on a denial. */
 function acceptedOf({ apis }: Engine, api: string, decision: Decision): Decision['accepted'] {
+  // Survives: `apis.get(api)?.accepted` → `apis.get(api).accepted`. An allowed flip is about an API that is
+  // there.
   return decision.allowed ? (apis.get(api)?.accepted ?? NONE) : decision.accepted
 }
 
@@ -264,6 +270,8 @@ function differencesOf(wanted: Wanted, engine: Engine, api: string, decision: De
       expected: answerWanted(wanted),
       found: decision.allowed ? 'allowed' : `denied: ${decision.reason}`,
     })
+  // Survives: `accepted !== undefined` → `true`. Without expected kinds every answer has them; and a field
+  // that is undefined is as one that is absent.
   if (accepted !== undefined && !meets({ ...NOTHING, accepted }, engine, api, decision))
     differences.push({
       what: 'accepted',
@@ -274,6 +282,8 @@ function differencesOf(wanted: Wanted, engine: Engine, api: string, decision: De
 }
 
 const NONE: readonly never[] = Object.freeze([])
+// Survives: `{ allowed: undefined, reason: undefined, accepted: undefined }` → `{}`. Without expected kinds
+// every answer has them; and a field that is undefined is as one that is absent.
 const NOTHING: Wanted = { allowed: undefined, reason: undefined, accepted: undefined }
 
 /** Whether a test asks for a denial, whatever the reason, and for nothing else. */

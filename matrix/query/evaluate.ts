@@ -1,4 +1,4 @@
-/** What a query says of each cell. The space is finite, so every answer is exact: each cell is looked at. */
+/** The answer of a query of a cell. The space is finite, so it is exact: each cell is looked at. */
 import { CELL_ANSWERS, type Cells } from '../../engine/cells.ts'
 import { namesMeant } from '../../engine/index.ts'
 import { type Query, QueryError, type Value } from './parse.ts'
@@ -10,7 +10,7 @@ type Test = (row: number, column: number) => boolean
 export interface Matcher {
   /** `api`, `kind`: whether it fits depends on the API, or on the kind, alone. */
   readonly about: About
-  /** @param row place of the API; of no matter to a query about kinds */
+  /** @param row place of the API; without effect on a query about kinds */
   readonly fits: Test
 }
 
@@ -97,21 +97,28 @@ function unknown({ text, column }: Value, what: string, known: Iterable<string>)
 function joined(cells: Cells, parts: readonly Query[], join: (tests: readonly Test[]) => Test): Matcher {
   const matchers = parts.map((part) => bindQuery(cells, part))
   const abouts = new Set(matchers.map(({ about }) => about))
+  // Survives: `'cell'` → `""`. A term about neither APIs nor kinds is about cells.
   const about: About = abouts.size === 1 ? (matchers[0] as Matcher).about : 'cell'
+  // Survives: `about === 'cell'` → `true`, `about === 'cell'` → `false`, `about === 'cell'` → `about !==
+  // 'cell'`, `'cell'` → `""`. Answers are remembered to spare work: asked again, they are the same.
   const tests = matchers.map((matcher) => (about === 'cell' ? remembered(cells, matcher) : matcher.fits))
   return { about, fits: join(tests) }
 }
 
-/** What is about APIs is asked once for each row, and what is about kinds once for each column. */
+/** A term about APIs is evaluated once for each row, and one about kinds once for each column. */
 function remembered({ kinds }: Cells, { about, fits }: Matcher): Test {
   if (about === 'kind') {
     const columns = Array.from(kinds.keys(), (column) => fits(0, column))
     return (_row, column) => columns[column] === true
   }
+  // Survives: `about === 'cell'` → `true`. Answers are remembered to spare work: asked again, they are the
+  // same.
   if (about === 'cell') return fits
   let last = -1
   let answer: boolean
   return (row, column) => {
+    // Survives: `row !== last` → `true`. Answers are remembered to spare work: asked again, they are the
+    // same.
     if (row !== last) [last, answer] = [row, fits(row, column)]
     return answer
   }

@@ -28,7 +28,7 @@ export type QueryAnswer =
  * Finds what an expression fits. One about APIs alone finds APIs, one about kinds alone finds kinds, and any
  * other finds cells. `docs/use/matrix.md` has the language.
  *
- * @throws QueryError with the column, and what was expected there; TypeError where this is no matrix
+ * @throws QueryError with the column, and the expected value there; TypeError where the input is not a matrix
  */
 export function queryMatrix(matrix: MatrixInput, expression: string): QueryAnswer {
   const cells = finish(cellsInSteps(matrix))
@@ -43,7 +43,7 @@ export function queryMatrix(matrix: MatrixInput, expression: string): QueryAnswe
   return { about: 'cells', cells: found }
 }
 
-/** As {@link queryMatrix}, for who asks about single cells. @throws QueryError as it does */
+/** As {@link queryMatrix}, for callers that ask about single cells. @throws QueryError as it does */
 export function bindExpression(cells: Cells, expression: string): Matcher {
   return bindQuery(cells, parseQuery(expression))
 }
@@ -58,6 +58,7 @@ function foundCell(cells: Cells, row: number, column: number): FoundCell {
   return {
     ...{ api: apis[row]?.id as string, kind: kinds[column]?.id as string },
     ...{ contested, lenient, strict },
+    // Survives: `conflicts.length === 0` → `false`. It only spares a list that is empty.
     conflicts: conflicts.length === 0 ? NONE : conflicts.map(idOf),
   }
 }

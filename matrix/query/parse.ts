@@ -46,7 +46,7 @@ export const QUERY_LENGTH_MAX = 2_000
 /** Deepest nesting of brackets and `not`. */
 export const QUERY_DEPTH_MAX = 50
 
-/** @throws QueryError with the column, and what was expected there */
+/** @throws QueryError with the column, and the expected value there */
 export function parseQuery(text: string): Query {
   if (text.length > QUERY_LENGTH_MAX)
     throw new QueryError(QUERY_LENGTH_MAX + 1, `expected at most ${QUERY_LENGTH_MAX} characters`)
@@ -98,6 +98,7 @@ class Parser {
   #list(type: 'any' | 'all', word: string, item: () => Query): Query {
     const of = [item()]
     while (this.#takes(word)) of.push(item())
+    // Survives: `of.length === 1` → `false`. A list of one says what its item says.
     return of.length === 1 ? (of[0] as Query) : { type, of }
   }
 
@@ -121,6 +122,7 @@ class Parser {
 
   #term(): Query {
     const token = this.#peek()
+    // Survives: `''` → `"Stryker was here!"`. No term has either text.
     const name = token?.type === 'word' ? token.text.toLowerCase() : ''
     if (!TERMS.includes(name))
       this.#fail(`expected a term: \`not\`, \`(\` or one of ${TERMS.join(', ')}`, 'not', ...TERMS)

@@ -1,7 +1,7 @@
 /** The words of the query language: what each is about, and what it says of a cell. */
 import { CELL_ANSWERS, type Cells, conflictsAt } from '../../engine/cells.ts'
 
-/** What a term is about. Of an API it says the same for all kinds, and of a kind the same for all APIs. */
+/** Subject of a term. Of an API it says the same for all kinds, and of a kind the same for all APIs. */
 export type About = 'api' | 'kind' | 'cell'
 
 /** A word that is true or not of a cell. */
@@ -15,7 +15,7 @@ export interface Field {
   readonly about: About
   /** The values that it has there: most have one. */
   readonly valuesAt: (cells: Cells, row: number, column: number) => readonly string[]
-  /** Every value that it can have, so that a misspelt one is no empty answer. */
+  /** Every value that it can have, so that a misspelt one is not an empty answer. */
   readonly known: (cells: Cells) => Iterable<string>
 }
 

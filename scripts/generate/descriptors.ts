@@ -4,7 +4,7 @@ import { ROOT } from '../packages.ts'
 
 type Compiled = readonly (readonly [protos: string, output: string, ...options: string[]])[]
 
-/** What each name of `npm run gen -- NAME` compiles. */
+/** The sources that each name of `npm run gen -- NAME` compiles. */
 export const COMPILED: Readonly<Record<string, Compiled>> = {
   descriptors: [
     ['proto', 'proto/portcullis.binpb'],

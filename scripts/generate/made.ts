@@ -1,4 +1,4 @@
-/** What every generator returns. */
+/** The result of every generator. */
 export interface Made {
   /** Path → content. */
   readonly files: ReadonlyMap<string, string | Uint8Array>

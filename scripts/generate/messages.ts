@@ -50,7 +50,7 @@ const BINARY = [
   'outputJsonMethods=false',
 ]
 
-/** What the page asks: the directory. */
+/** The service that the page asks: the directory. */
 const FOR_THE_PAGE: Sources = [['portcullis.binpb', /^portcullis\/v1\/(directory|decision)\.proto$/]]
 
 const JSON_ALONE = [

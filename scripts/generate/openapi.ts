@@ -28,7 +28,7 @@ const ABOUT = `Which credential opens which product API, and the right credentia
 \`CheckStream\` and \`WatchMatrix\` are streams and not described here. Names of fields may also be written as in the protos
 (\`client_address\`). Fields that are unknown, or there twice, are refused.`
 
-/** Of messages that have a form of their own in JSON. */
+/** Of messages that have a special form in JSON. */
 const WELL_KNOWN: Readonly<Record<string, Json>> = {
   'google.protobuf.Timestamp': { type: 'string', format: 'date-time' },
   'google.protobuf.Duration': { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' },
@@ -61,7 +61,7 @@ const ERROR: Json = {
   },
 }
 
-/** What the HTTP server says before a call begins. */
+/** The answer of the HTTP server before a call begins. */
 const REFUSAL: Json = {
   type: 'object',
   required: ['error'],
@@ -143,7 +143,7 @@ function operationOf(method: DescMethod): Json {
     operationId: `${method.parent.name}_${method.name}`,
     tags: [method.parent.name],
     description: textOf(method),
-    // Which of them a call needs depends on the call and on the listener.
+    // A call needs one of them, which depends on the call and on the listener.
     security: [{}, { caller: [] }, { user: [] }],
     requestBody: { required: true, content: json(reference(method.input.name)) },
     responses: {

@@ -35,8 +35,8 @@ export async function makePage(): Promise<Made> {
 }
 
 /**
- * `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for the rules somebody
- * writes them as JSON. Who writes them in this order serves a whole page at every moment.
+ * `index.html` with what it names in `assets/`, and `explorer.html`, with a place in which the rules are
+ * written as JSON. A writer in this order serves a whole page at every moment.
  *
  * @returns inputs: all sources, as esbuild names them, those of packages too
  */
@@ -79,7 +79,7 @@ async function oneFile(template: string): Promise<string> {
     inline({ entryPoints: ['console/main.tsx'], format: 'iife', define: { SERVED: 'false' } }),
     inline({ entryPoints: ['console/styles/page.css'] }),
   ])
-  // What a browser would take for a comment, or for the place of the rules.
+  // A text that a browser would take for a comment, or for the place of the rules.
   if (script.includes('<!--')) throw new Error('expected no `<!--` in the script of the page')
   const policy = [
     "default-src 'none'",

@@ -1,4 +1,4 @@
-/** What `npm run mutants` changes, and which tests must notice it. */
+/** The code that `npm run mutants` changes, and the tests that must notice it. */
 
 /** Files with the tests that judge them: the fewest and fastest that should, those first that find most. */
 export interface Part {
@@ -7,7 +7,7 @@ export interface Part {
 }
 
 export interface Area {
-  /** Percent of its mutants that tests must kill, those that are named in `survivors.ts` not counted. */
+  /** Percent of its mutants that tests must kill, those that a comment names not counted. */
   readonly least: number
   readonly parts: readonly Part[]
 }
@@ -59,7 +59,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: engine('digest'), tests: judges('engine/digest') },
     ],
   },
-  /** What reads the tokens and the headers of others, besides engine/credentials.ts. */
+  /** The readers of the tokens and the headers of others, besides engine/credentials.ts. */
   readers: {
     least: 100,
     parts: [
@@ -106,7 +106,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** Who may do what: checks, issuing and revocations. */
+  /** The rights of callers: checks, issuing and revocations. */
   usecases: {
     least: 100,
     parts: [
@@ -136,7 +136,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
-        files: panel('log-in', 'confirm-session', 'session', 'call', 'factors', 'second-factors'),
+        files: panel('log-in', 'confirm-session', 'session', 'panel-call', 'factors', 'second-factors'),
         tests: judges(
           ...['usecases/panel-log-in', 'usecases/panel-confirm', 'control-panel/second-factors'],
           ...['usecases/panel-session', 'usecases/panel-factors', 'control-panel/passkey-logins'],
@@ -145,7 +145,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** Who administers what, and what every operation of administration does. */
+  /** The rights of administrators, and every operation of administration. */
   administration: {
     least: 100,
     parts: [
@@ -182,7 +182,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 100,
     parts: [
       {
-        files: usecases('identity/identity-log-in', 'identity/subject'),
+        files: usecases('identity/identity-log-in', 'identity/subject-token'),
         tests: judges(
           ...['usecases/identity', 'identity/login', 'identity/tokens', 'identity/compatibility'],
           ...['identity/application-credentials', 'identity/validators', 'identity/addresses'],

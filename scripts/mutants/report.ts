@@ -1,4 +1,4 @@
-/** What Stryker's report says of mutants, as far as a person needs it to find one in the text. */
+/** The mutants of Stryker's report, as far as a person needs it to find one in the text. */
 
 /** The parts that are read of a report (the schema of mutation-testing-elements). */
 export interface Report {
@@ -24,7 +24,7 @@ export interface Mutant {
   readonly file: string
   /** The line that it begins in, without white space around it. */
   readonly line: string
-  /** What is changed, up to the end of that line. */
+  /** The text that is changed, up to the end of that line. */
   readonly from: string
   readonly to: string
 }
@@ -60,9 +60,9 @@ export function keyOf({ file, line, from, to }: Mutant): string {
 
 export interface Verdict {
   readonly figures: { readonly mutants: number; readonly killed: number; readonly named: number }
-  /** What survived, and is not named. */
+  /** The mutants that survived, and are not named. */
   readonly others: readonly Mutant[]
-  /** What is named, and was killed or is not there. */
+  /** The named mutants that were killed or are not there. */
   readonly gone: readonly Mutant[]
   /** Percent that were killed, named survivors not counted. */
   readonly share: number

@@ -20,7 +20,7 @@ const RUNS = 20
 
 /**
  * Random inputs are the same few in each run: a mutant that was killed once is killed always, and soon.
- * Nobody reads the input that killed it, so none is shrunk.
+ * The input that killed it is not read, so none is shrunk.
  */
 const fewInputs: Plugin = {
   name: 'few-inputs',

@@ -1,6 +1,6 @@
 /**
- * The pages of the site: those of the checkout, with links that lead within the site. What a page links
- * beside other pages (a configuration, a folder of manifests, a source file) becomes a page that shows it.
+ * The pages of the site: those of the checkout, with links that lead within the site. A target beside other
+ * pages (a configuration, a folder of manifests, a source file) becomes a page that shows it.
  */
 import {
   cpSync,
@@ -159,7 +159,7 @@ function filesIn(folder: string): string[] {
     })
 }
 
-/** A page whose links lead within the site. What is shown nowhere is a text. */
+/** A page whose links lead within the site. A link to a target without a page becomes a text. */
 function linked(text: string, folder: string, placeOf: (path: string) => string | undefined): string {
   const target = (link: string): string | undefined => {
     const [path = '', anchor] = link.split('#', 2)

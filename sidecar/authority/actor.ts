@@ -12,7 +12,7 @@ export function trusted(name: string, lane: ChangeLane = 'operators'): ChangeAut
   return { name, lane, principal: name }
 }
 
-/** A control panel user. What they prove inside the transaction decides whether they may. */
+/** A control panel user. Their proof inside the transaction decides whether they may. */
 export function controlPanelUser(user: Pick<UserRecord, 'id' | 'name'>, origin?: ChangeOrigin): ChangeAuthor {
   return { ...trusted(`control_panel_user ${user.id} (${user.name})`, 'users'), principal: user.id, origin }
 }

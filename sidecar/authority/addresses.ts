@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type IpAddress, ipAddress } from '../base/ip-address.ts'
 
-/** The result of reading a range: its canonical form, for example `10.0.0.0/8`, or what was expected. */
+/** The result of reading a range: its canonical form, for example `10.0.0.0/8`, or the expected form. */
 export type RangeReading =
   | { readonly ok: true; readonly range: string }
   | { readonly ok: false; readonly expected: string }

@@ -42,13 +42,13 @@ export interface CredentialLogin {
 export interface Origin {
   /** For which failed logins are counted, and which shares the password checks with others. */
   readonly source: LoginSource
-  /** Tells the connections of a source apart, as far as it has any. Each of them has its turn. */
+  /** Distinguishes the connections of a source, as far as it has any. Each of them has its turn. */
   readonly connection?: string | undefined
   /** The client address; `undefined`: none is known. */
   readonly address?: IpAddress | undefined
   /** Whether the login uses the endpoint that an account may restrict to some addresses (§1). */
   readonly restricted: boolean
-  /** What a sidecar without a directory hands on with it; absent: the login is the sidecar's own. */
+  /** Secrets that a sidecar without a directory forwards with it; absent: the login is the sidecar's own. */
   readonly handOn?: (() => Presented) | undefined
 }
 
@@ -107,7 +107,7 @@ export interface DescribedToken {
 /** Says what its directory knows of a token. */
 export interface TokenDescriber {
   /**
-   * What is known of a token, whenever and from wherever it is used; `undefined`: it is not genuine.
+   * The facts about a token, whenever and from wherever it is used; `undefined`: it is not genuine.
    *
    * @param connection of the credential, as `CredentialOrigin` has it
    * @throws CallError if the directory does not answer, or too many credentials wait to be verified
@@ -155,7 +155,7 @@ export interface Authority extends Verifier, TokenDescriber {
   publicKeys(): readonly PublicKey[]
 }
 
-/** Ends tokens that an upstream vouches for. */
+/** Ends tokens that an upstream verifies. */
 export interface UpstreamRevocation {
   /**
    * The upstream decides whether the requester may revoke it. From then on the cached verification of the

@@ -13,7 +13,7 @@ const NUMBER_AT = 4
 const BUCKET = 8
 const BUCKETS_LEAST = 16
 const BYTES = 4 * WORDS
-/** Which byte of a digest says its part. The table has those before it. */
+/** The byte of a digest that says its part. The table has those before it. */
 const BYTE_OF_PART = 16
 
 /** Room for two million digests, and for less on a small machine. */
@@ -21,7 +21,7 @@ const DIGESTS_MAX = 2 ** 21
 const MEMORY_SHARE = 1 / 32
 
 /** V8's limit for the heap is made for the machine or the container. */
-export function digestsByMemory(): number {
+function digestsByMemory(): number {
   return Math.min(DIGESTS_MAX, (getHeapStatistics().heap_size_limit * MEMORY_SHARE) / BYTES)
 }
 
@@ -35,7 +35,7 @@ export class DigestTable {
   readonly #bucketsMax: number
   #parts: Part[] = []
 
-  /** @param max about so many digests have room */
+  /** @param max the number of digests that have room, roughly */
   constructor(max: number = digestsByMemory()) {
     this.#bucketsMax = 2 ** Math.max(0, Math.floor(Math.log2(max / PARTS / BUCKET)))
   }

@@ -1,10 +1,10 @@
-/** Calls that a sidecar without a directory hands on to the one that it follows. */
+/** Calls that a sidecar without a directory forwards to the one that it follows. */
 import { CallError } from '../base/call-error.ts'
 
-/** What a call presents to say who makes it, by the name of its header field. */
+/** The secrets by which a call shows its caller, by the name of its header field. */
 export type Presented = Readonly<Record<string, readonly string[]>>
 
-/** Hands on a call of the contract. @throws CallError where it is refused, or no sidecar answers */
+/** Forwards a call of the contract. @throws CallError where it is refused, or no sidecar answers */
 export type Forward = (path: string, request: Buffer, presented: Presented) => Promise<Buffer>
 
 /** How a call has ended at the sidecar that has the directory. */
@@ -16,7 +16,7 @@ interface StatusElsewhere {
   readonly details: Buffer
 }
 
-/** The sidecar that has the directory has refused a call. Where it is not handed on, it is as any error. */
+/** The sidecar that has the directory has refused a call. Where it is not forwarded, it is as any error. */
 export class RefusedElsewhere extends CallError {
   readonly status: StatusElsewhere
 

@@ -24,7 +24,7 @@ import { SharedQuestions } from '../directory/feed/shared-questions.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import { isAllowed } from './addresses.ts'
-import { changeDirectory } from './administration/change.ts'
+import { changeDirectory } from './administration/change-directory.ts'
 import type {
   ApplicationCredentialKey,
   Authority,
@@ -63,8 +63,8 @@ export interface EmbeddedAuthorityParts {
   readonly failedLogins: LoginThrottle
   readonly staticTokenUses: StaticTokenUses
   /**
-   * Most tokens of each kind (IAM tokens and static tokens) that are remembered; default: what a sixteenth of
-   * the memory holds.
+   * Most tokens of each kind (IAM tokens and static tokens) that are remembered; default: as many as a
+   * sixteenth of the memory holds.
    */
   readonly rememberedMax?: number | undefined
   /** Wall clock, in milliseconds since the epoch. */
@@ -256,8 +256,8 @@ export class EmbeddedAuthority implements Authority {
     const holder = { ...parent.subject, generation: parent.generation }
     const grant = await this.#grantFor(holder, kind, scope)
     if (grant === undefined) throw permissionMissing(kind)
-    // Asked after the grant, and never from a cache. What ends the parent later ends the new token too,
-    // because that change has a higher number than the grant. What ended it earlier is found here.
+    // Asked after the grant, and never from a cache. A change that ends the parent later ends the new token
+    // too, because that change has a higher number than the grant. An earlier change is found here.
     const query = queryOf(parent, kinds.get(parent.kind)?.permissionScopes ?? [])
     const active = await this.#parts.store.records.activeHolder(query)
     if (active === undefined) throw callError('LOGIN_FAILED', {})
@@ -336,7 +336,7 @@ export class EmbeddedAuthority implements Authority {
     const { token } = seen
     const kind = kinds.get(token.kind)
     const { changes } = this.#directory
-    // Taken before the question: what is changed meanwhile must make the answer outdated.
+    // Taken before the question: a concurrent change must make the answer outdated.
     const moment = changes.moment()
     if (moment !== undefined && seen.status !== undefined && isOfKind(seen, kind) && changes.isTrue(seen))
       return seen.status

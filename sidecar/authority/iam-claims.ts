@@ -120,7 +120,7 @@ export const NO_NAMES: TokenNames = {
 
 /**
  * Whether a token that names an issuer or an audience is meant for this authority. One that names none is:
- * the key vouches for it.
+ * the key proves it.
  */
 export function isNamedHere(
   { iss, aud }: Pick<IamClaims, 'iss' | 'aud'>,
@@ -136,7 +136,7 @@ export function isNamedHere(
 export function readClaims(payload: string): IamClaims | undefined {
   let claims: Readonly<Record<string, unknown>>
   try {
-    // What is no object has none of the claims that are required.
+    // A value that is not an object has none of the required claims.
     claims = Object(JSON.parse(payload))
   } catch {
     return undefined

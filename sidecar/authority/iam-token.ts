@@ -70,6 +70,8 @@ export class IamTokenSigner {
   }
 
   #index(): void {
+    // Survives: `this.#ring.keys === this.#indexed` → `false`. It only spares to index the same keys again
+    // for each token.
     if (this.#ring.keys === this.#indexed) return
     this.#indexed = this.#ring.keys
     this.#byHeader = new Map(this.#ring.keys.map((key) => [headerOf(key.keyId), key]))
@@ -128,7 +130,7 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
 }
 
 /**
- * What decides whether the token is active.
+ * The facts that decide whether the token is active.
  *
  * @param permissionScopes of its kind
  */
@@ -137,7 +139,7 @@ export function queryOf(token: VerifiedToken, permissionScopes: readonly string[
     tokenId: token.tokenId,
     ancestors: token.derivedFrom ?? NONE,
     subjectId: token.subject.id,
-    // A token without a generation is no IAM token, and no user has the generation 0.
+    // A token without a generation is not an IAM token, and no user has the generation 0.
     generation: token.generation ?? 0,
     changeNumber: token.changeNumber ?? 0,
     account: token.scope.account,
@@ -167,8 +169,8 @@ export function looksLikeIamToken(value: string): boolean {
 }
 
 /**
- * Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's
- * token does.
+ * Whether a credential begins exactly like the tokens that are signed here, whatever the key. No other
+ * issuer's token does.
  */
 export function hasOwnHeader(value: string): boolean {
   return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)

@@ -66,7 +66,7 @@ export interface KeyDifference {
   readonly lost: readonly string[]
 }
 
-/** Which files are put back. */
+/** The files that are put back. */
 export interface KeysInstallation {
   readonly folder: string
   /** Whether keys, and a pepper, may be replaced by others. */
@@ -91,7 +91,7 @@ export function differenceTo(
   try {
     current = ids(readKeys(keysFile))
   } catch {
-    // A file that cannot be read has no keys to lose, and cannot tell which ones were withdrawn.
+    // A file that cannot be read has no keys to lose, and cannot show which ones were withdrawn.
     return { returning: restored, lost: [] }
   }
   return {

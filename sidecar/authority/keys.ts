@@ -34,7 +34,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject | undefined
 }
 
-/** What anybody may know of a key. */
+/** The public part of a key. */
 export type PublicKey = Pick<SigningKey, 'keyId' | 'publicKey'>
 
 /** Time between two looks at the file, in milliseconds. */
@@ -159,7 +159,7 @@ export function readKeys(path: string): SigningKey[] {
 
 /**
  * Rotates the keys: the staged key becomes active, the active key becomes retired, and a new key is staged. A
- * retired key is dropped when its last token has expired so long ago that no call may ask about it.
+ * retired key is dropped when its last token expired too long ago for a call to ask about it.
  *
  * @param lifetimeMs the longest lifetime of a token; `Infinity`: some tokens never expire, and no key is
  *   dropped

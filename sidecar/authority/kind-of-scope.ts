@@ -1,4 +1,4 @@
-/** Which kind of token is issued for a scope. */
+/** The kind of token that is issued for a scope. */
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { callError } from '../base/call-error.ts'
 

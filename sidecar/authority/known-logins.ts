@@ -1,6 +1,6 @@
 /**
- * Where a login waits for the check of its password, and by what its failures are counted. Who has logged in
- * from there before comes first.
+ * Where a login waits for the check of its password, and the key by which its failures are counted. A user
+ * who has logged in from there before comes first.
  */
 import { hash } from 'node:crypto'
 import type { Origin } from './authority.ts'

@@ -20,7 +20,7 @@ import { openDirectory, type SharedDirectory } from '../directory/open-directory
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import type { Administration } from './administration/administration.ts'
-import { changeDirectory } from './administration/change.ts'
+import { changeDirectory } from './administration/change-directory.ts'
 import { SecretMaker } from './administration/secrets.ts'
 import type { Authority } from './authority.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'
@@ -42,9 +42,9 @@ export interface OpenedAuthority {
   /** The changes of the directory. */
   readonly changes: Changes
   readonly promoted: PromotedMatrices
-  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  /** Names the basis of genuine tokens: each key by its id, or the basis of a hub. */
   trusted(): readonly string[]
-  /** What metrics say of it. */
+  /** Its state for metrics. */
   state(): AuthorityState
   close(): Promise<void>
 }
@@ -84,7 +84,7 @@ export interface OpenOptions extends AuthorityEvents {
    */
   readonly stalenessMs?: number | undefined
   readonly failedLogins: LoginThrottle
-  /** Most tokens of each kind that are remembered; default: what a sixteenth of the memory holds. */
+  /** Most tokens of each kind that are remembered; default: as many as a sixteenth of the memory holds. */
   readonly rememberedTokens?: number | undefined
   /** How long sessions of the control panel last; default: as the configuration has it by default. */
   readonly sessionLimits?: SessionLimits | undefined
@@ -113,7 +113,7 @@ export interface AuthorityEvents {
    */
   readonly onKeysUnreadable: (unreadable: boolean) => void
   /**
-   * A token was denied because this host has no key with that id. Anybody can write such a token. But if
+   * A token was denied because this host has no key with that id. Any client can write such a token. But if
    * hosts that share a directory have different keys, the token may be genuine.
    */
   readonly onUnknownKey: (keyId: string) => void
@@ -254,7 +254,7 @@ function lazyControlPanel(parts: ConstructorParameters<typeof ControlPanel>[0]):
   }
 }
 
-/** Who writes down when static tokens were used. */
+/** The writer of the days on which static tokens were used. */
 const USES = trusted('use of static tokens', 'users')
 
 function usesWrittenTo(

@@ -1,6 +1,4 @@
-/**
- * What a token of the embedded authority looks like, behind the prefix that the matrix states for its kind.
- */
+/** The form of a token of the embedded authority, behind the prefix that the matrix states for its kind. */
 import type { TokenKind } from '../../engine/index.ts'
 import { looksLikeIamToken, ownHeaderAt } from './iam-token.ts'
 import { isWellFormedStaticToken, looksLikeStaticToken, STATIC_TOKEN_LENGTH } from './static-token.ts'
@@ -11,13 +9,17 @@ export type Kinds = ReadonlyMap<string, TokenKind>
 const PREFIXES = new WeakMap<Kinds, readonly string[]>()
 
 /**
- * The token itself. A text that is no token of the embedded authority behind a prefix stays as it is: an
+ * The token itself. A text that is not a token of the embedded authority behind a prefix stays as it is: an
  * upstream writes the prefix of its tokens itself.
  */
 export function withoutPrefix(value: string, kinds: Kinds): string {
   let prefixes = PREFIXES.get(kinds)
+  // Survives: `prefixes === undefined` → `true`. It only spares to find the same prefixes again for each
+  // token.
   if (prefixes === undefined) {
     prefixes = Array.from(kinds.values(), ({ prefix }) => prefix).filter((prefix) => prefix !== undefined)
+    // Survives: `PREFIXES.set(kinds, prefixes)` → `;`. It only spares to find the same prefixes again for
+    // each token.
     PREFIXES.set(kinds, prefixes)
   }
   for (const prefix of prefixes) {
@@ -28,7 +30,7 @@ export function withoutPrefix(value: string, kinds: Kinds): string {
   return value
 }
 
-/** What a matrix can have as a prefix. Its schema has the same form. */
+/** The prefixes that a matrix can have. Its schema has the same form. */
 const PREFIX = /^[A-Za-z0-9_~.-]{0,64}$/
 
 /**
@@ -43,7 +45,7 @@ export function ownTokenIn(value: string): string | undefined {
 
 /**
  * Whether a token is written as those of its kind: behind the prefix of that, and of no other. A kind that
- * the matrix does not have says nothing of it.
+ * the matrix does not have does not prove it.
  *
  * @param own the token itself, as it was found behind a prefix
  */

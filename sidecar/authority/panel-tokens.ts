@@ -12,7 +12,7 @@ import { type IamClaims, isNamedHere, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, queryOf, tokenOf } from './iam-token.ts'
 import { isOver, type VerifiedToken } from './verified-token.ts'
 
-/** What is kept of a token. */
+/** The kept part of a token. */
 export interface KeptPanelToken {
   readonly claims: IamClaims
   readonly token: VerifiedToken
@@ -32,8 +32,8 @@ export class PanelTokens {
   }
 
   /**
-   * What was issued last; `undefined`: nothing, or with an issuer or audience that is no longer accepted, so
-   * that a copy would be denied.
+   * The token that was issued last; `undefined`: nothing, or with an issuer or audience that is no longer
+   * accepted, so that a copy would be denied.
    */
   async kept(
     records: DirectoryRecords,

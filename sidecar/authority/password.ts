@@ -45,7 +45,7 @@ export interface PasswordClaim {
   readonly account: string
   readonly userName: string
   readonly password: Secret
-  /** Whether a person chose it. Then nothing of it is remembered. */
+  /** Whether a person chose it. Then it is not remembered. */
   readonly chosen?: boolean
 }
 
@@ -123,7 +123,7 @@ const MADE_LENGTH = 24
 
 /**
  * Whether a password has the form of those that Portcullis makes. A password of 144 random bits cannot be
- * guessed, so logins with such a one need no throttle; and what somebody might guess has another form.
+ * guessed, so logins with such a one need no throttle; and passwords that can be guessed have another form.
  */
 export function canBeMade(password: string): boolean {
   return password.length === MADE_LENGTH && /^\w[\w-]*$/.test(password)

@@ -5,7 +5,7 @@ import type { DirectoryStore } from '../directory/store.ts'
 export type { KeptMatrix }
 
 export interface PromotedMatrices {
-  /** `undefined`: each process has the matrix of its own configuration. @throws CallError */
+  /** `undefined`: each process has the matrix of its configuration. @throws CallError */
   inForce(): Promise<KeptMatrix | undefined>
   /** Whether one was ever in force that was promoted. @throws CallError */
   wasPromoted(): Promise<boolean>

@@ -4,7 +4,7 @@
  * and not one each.
  *
  * Only passwords of the form that Portcullis makes are remembered. They have 144 random bits, so a digest of
- * one tells nothing about it, even to a reader of this process's memory.
+ * one reveals nothing about it, even to a reader of this process's memory.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { elapsedMs } from '../base/clock.ts'

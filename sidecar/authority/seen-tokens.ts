@@ -1,7 +1,7 @@
 /**
  * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are
- * remembered apart, so that no number of forged ones displaces a genuine one. Of a genuine token that made
- * room for others, a table still knows that its signature was verified, and when it was last active.
+ * remembered separately, so that no number of forged ones displaces a genuine one. Of a genuine token that
+ * made room for others, a table still knows that its signature was verified, and when it was last active.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
@@ -36,7 +36,7 @@ const FORGED = {}
 /** Active, and accepted from any address. */
 const ACTIVE: TokenStatus = { active: true, addresses: [] }
 
-/** One in so many of the tokens that the table knows is remembered again: soon each that is used often. */
+/** One in this number of known tokens is remembered again: soon each that is used often. */
 const ADMITTED = 8
 
 /** A later moment has no room in the table. */
@@ -57,8 +57,8 @@ export class SeenIamTokens {
   #admitting = 0
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
   /**
-   * What waits for its turn, by connection and then by digest: many questions about one token are one piece
-   * of work.
+   * The work that waits for its turn, by connection and then by digest: many questions about one token are
+   * one piece of work.
    */
   readonly #waiting = new WeakMap<object, Map<string, Promise<GenuineToken | undefined>>>()
   /**

@@ -62,7 +62,7 @@ export class StaticTokenUses {
   }
 
   /**
-   * Writes what waits, unless the last attempt failed: what is closed must not wait for what does not answer.
+   * Writes the waiting days, unless the last attempt failed: a closing part must not wait for a silent one.
    */
   async close(): Promise<void> {
     this.#closed = true

@@ -37,7 +37,7 @@ export class StaticTokenVerifier {
   readonly #parts: StaticTokenVerifierParts
   /** By SHA-256 of the token. */
   readonly #known: TokenMemory<CachedStaticToken>
-  /** Tokens that the directory does not have, apart: no number of guesses displaces a genuine one. */
+  /** Tokens that the directory does not have: no number of guesses displaces a genuine one. */
   readonly #unknown = new LazyLruCache<Remembered>(UNKNOWN_TOKENS_MAX)
   readonly #asked = new SharedQuestions<StaticToken | undefined>()
 
@@ -58,7 +58,7 @@ export class StaticTokenVerifier {
       : this.#verified(found, from)
   }
 
-  /** What the directory says of a token; `undefined`: it is unknown. One that is active counts as used. */
+  /** The directory's record of a token; `undefined`: it is unknown. One that is active counts as used. */
   describe(value: string): MaybePromise<DescribedToken | undefined> {
     return andThen(this.#find(value), (found) => {
       if (found?.status.active) this.#use(found)

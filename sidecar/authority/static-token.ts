@@ -42,7 +42,7 @@ export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
 
 /**
  * The end of a token, by which a person finds the one that leaked. It is a part of the checksum: of the 256
- * random bits it tells less than 24, so that more than 232 stay unknown.
+ * random bits it reveals less than 24, so that more than 232 stay unknown.
  */
 export function lastFourOf(value: string): string {
   return value.slice(-4)

@@ -3,8 +3,8 @@
  * each source, so that rotating names gains nothing. A login in progress counts against the failures that are
  * left: a burst of parallel logins makes only as many guesses as the same logins one after another.
  *
- * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel,
- * and their one-time codes, are also counted for the user alone, and the pause doubles with each failure.
+ * A patient guesser, or one on many networks, is slowed down too: chosen passwords for the control panel, and
+ * one-time codes, are also counted for the user alone, and the pause doubles with each failure.
  *
  * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not
  * locked out by the failures of others.
@@ -34,9 +34,9 @@ export interface LoginAttempt {
   /** Name of the source. */
   readonly source: string
   /**
-   * What is guessed. `chosen password`: people chose it, so the failures of the user from all sources count
-   * together, too. `code`: its source is the same wherever it comes from. Default: a password that is counted
-   * for its pair of user and source.
+   * The guessed secret. `chosen password`: people chose it, so the failures of the user from all sources
+   * count together, too. `code`: its source is the same wherever it comes from. Default: a password that is
+   * counted for its pair of user and source.
    */
   readonly guesses?: 'chosen password' | 'code'
 }
@@ -83,7 +83,7 @@ interface Bound {
   readonly failures: number
   /** Whether the pause doubles with each further failure. */
   readonly doubles: boolean
-  /** Whose logins they are, for messages. */
+  /** The owner of the logins, for messages. */
   readonly whose: string
 }
 
@@ -157,9 +157,9 @@ export class FailedLogins implements LoginThrottle {
   }
 
   /**
-   * The failures of a source. They lapse when there was none for as long as the pauses for so many take, so
-   * that waiting for it gains no guess: otherwise each single failure would make all users of a source wait
-   * that once had many.
+   * The failures of a source. They lapse when there was none for as long as the pauses for that number take,
+   * so that waiting for it gains no guess: otherwise each single failure would make all users of a source
+   * wait that once had many.
    */
   #ofSource(source: string): Failures | undefined {
     const failures = this.#sources.get(source)

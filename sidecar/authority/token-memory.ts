@@ -1,14 +1,11 @@
 /**
- * What was found out about tokens, by the SHA-256 of each. It has as many as it says, whatever the order in
- * which they are used. What was used since the last look stays, and what was not gives its place to the next
- * (the clock algorithm). No part takes long to grow, and none takes memory before its first token.
+ * The findings about tokens, by the SHA-256 of each. It has as many as stated, in any order of their use. A
+ * token that was used since the last look stays, and another one gives its place to the next (the clock
+ * algorithm). No part takes long to grow, and none takes memory before its first token.
  */
 import { getHeapStatistics } from 'node:v8'
 
-/**
- * What a remembered token takes of the memory, at most, and the part of the memory that all of a kind may
- * take.
- */
+/** The most memory that a remembered token takes, and the part of the memory that all of a kind may take. */
 const REMEMBERED_BYTES = 1_024
 const MEMORY_SHARE = 1 / 16
 const REMEMBERED_MAX_LEAST = 50_000

@@ -1,4 +1,4 @@
-/** What the status of a genuine token means for a request. */
+/** The meaning of a genuine token's status for a request. */
 import type { IpAddress } from '../base/ip-address.ts'
 import { hasCome } from '../base/time-limit.ts'
 import type { TokenStatus } from '../directory/directory.ts'
@@ -9,7 +9,7 @@ import { isWrittenAs, type Kinds } from './own-form.ts'
 
 export const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
-/** What the time says against a token; `undefined`: nothing. */
+/** The fault of a token at a time; `undefined`: nothing. */
 export function faultOfTime(
   token: VerifiedToken,
   nowMs: number,

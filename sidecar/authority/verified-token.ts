@@ -1,4 +1,4 @@
-/** A genuine token, and who holds it. */
+/** A genuine token, and its holder. */
 import type { Scope } from '../../engine/index.ts'
 import { hasCome } from '../base/time-limit.ts'
 
@@ -7,8 +7,8 @@ interface Subject {
   readonly id: string
   readonly name: string
   /**
-   * `service_user` or `control_panel_user` (§5.1); `user` where an upstream vouches, which does not say
-   * which.
+   * `service_user` or `control_panel_user` (§5.1); `user` where an upstream verifies the token, which does
+   * not say which.
    */
   readonly type: string
 }
@@ -16,7 +16,7 @@ interface Subject {
 /**
  * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`).
  * No matrix can have a kind with a dot in its id, so every decision about such a token is a denial, and it
- * identifies no one who administers.
+ * does not identify an administrator.
  */
 export const UNSCOPED_KIND = 'iam_token.unscoped'
 
@@ -69,7 +69,7 @@ export interface VerifiedToken {
   readonly issuedAtMs: number
   /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */
   readonly expiresAtMs: number | undefined
-  /** Name of the upstream that vouches for the token; `undefined`: the embedded authority does. */
+  /** Name of the upstream that verifies the token; `undefined`: the embedded authority does. */
   readonly authority?: string
   /**
    * Names of the holder's roles in the scope, as the upstream says; `undefined`: the embedded authority says
@@ -77,8 +77,8 @@ export interface VerifiedToken {
    */
   readonly roles?: readonly string[]
   /**
-   * What a hub said of it is true of no position that was told here, so an answer about it has none: nobody
-   * may remember it.
+   * The hub's answer about it holds for no position that was received here, so an answer about it has none:
+   * no client may remember it.
    */
   readonly countsOnce?: true
   /** The catalog of the upstream, for a token that it just issued. It never leaves the process. */

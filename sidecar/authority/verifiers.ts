@@ -1,7 +1,7 @@
 /**
- * Several authorities as one. The embedded authority alone is asked about tokens of its own form, unless an
+ * Several authorities as one. The embedded authority alone is asked about tokens of its form, unless an
  * upstream names such a form as its own, because it is a Portcullis too. Every other token is asked about at
- * the upstreams, in the order of the configuration, until one vouches for it: an upstream learns of no token
+ * the upstreams, in the order of the configuration, until one verifies it: an upstream learns of no token
  * that an earlier one knows.
  */
 import { hash } from 'node:crypto'
@@ -13,14 +13,14 @@ import { hasOwnHeader } from './iam-token.ts'
 import { withoutPrefix } from './own-form.ts'
 import { looksLikeStaticToken } from './static-token.ts'
 
-/** An upstream that may vouch for tokens. Tokens are known by their SHA-256 in base64. */
+/** An upstream that may verify tokens. Tokens are known by their SHA-256 in base64. */
 export interface RemoteVerifier {
   readonly name: string
   /** Whether a token may be one of this upstream. */
   fits(value: string): boolean
   /** Whether it may because the configuration names the beginning of such tokens. */
   claims(value: string): boolean
-  /** What is known of a token now, without asking. */
+  /** The facts about a token now, without asking. */
   known(value: string, digest: string, kinds: ReadonlyMap<string, TokenKind>): Verification | undefined
   /** Asks the upstream. @throws CallError where it does not answer */
   ask(value: string, digest: string, kinds: ReadonlyMap<string, TokenKind>): Promise<Verification>
@@ -47,7 +47,7 @@ export class Verifiers implements Verifier {
     return this.#embedded.recognize(value, kinds)
   }
 
-  /** @throws CallError where no authority vouches for the token and one of them does not answer */
+  /** @throws CallError where no authority verifies the token and one of them does not answer */
   verify(
     value: string,
     kinds: ReadonlyMap<string, TokenKind>,
@@ -102,7 +102,7 @@ interface Question {
 }
 
 /**
- * An upstream that fails does not stop the others. But where none vouches for the token, it may be a token of
+ * An upstream that fails does not stop the others. But where none verifies the token, it may be a token of
  * the one that failed.
  */
 async function askInTurn(

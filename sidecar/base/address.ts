@@ -11,7 +11,7 @@ export type ListenAddress =
  *
  * @param key name of the setting, for the error message
  * @param otherwise the alternative to HOST:PORT that the error message offers
- * @throws Error that names the key and what was expected
+ * @throws Error that names the key and the expected value
  */
 export function parseAddress(key: string, address: string, otherwise = 'unix:PATH'): ListenAddress {
   if (address.startsWith('unix:')) {

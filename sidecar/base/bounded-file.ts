@@ -1,5 +1,5 @@
 /**
- * Reads files that others name. A link can lead to a device or a pipe, which has no end and tells no size, so
+ * Reads files that others name. A link can lead to a device or a pipe, which has no end and shows no size, so
  * the limit is enforced while the bytes are read.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'

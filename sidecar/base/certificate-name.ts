@@ -6,7 +6,7 @@
 /** A DNS name in lower case, or a URI as it is. The same name is always the same text. */
 export type CertificateName = `dns:${string}` | `uri:${string}`
 
-/** What the names of a certificate look like, for errors. */
+/** The form of names of a certificate, for errors. */
 export const DNS_EXPECTED = 'a DNS name without a wildcard, for example worker.example'
 export const URI_EXPECTED =
   'a URI of ASCII characters without quotes, commas and backslashes, for example spiffe://example/worker'
@@ -17,7 +17,7 @@ const DNS_NAME = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`)
 /** Printable ASCII without what Node quotes in its list of names: quotes, backslashes and commas. */
 const URI = /^(?=.{1,2048}$)[a-z][a-z0-9+.-]*:[!#-&(-+\--[\]-~]+$/i
 
-/** `undefined`: not a DNS name. A wildcard is none, because a caller is one name. */
+/** `undefined`: not a DNS name. A wildcard is not one, because a caller is one name. */
 export function dnsName(text: string): CertificateName | undefined {
   const name = text.toLowerCase()
   return DNS_NAME.test(name) ? `dns:${name}` : undefined

@@ -1,6 +1,6 @@
 /** A token as people copy it: alone, or behind the header and the scheme that it was sent with. */
 
-/** What is expected of such a text, for an error that does not show it. */
+/** The expected form of such a text, for an error that does not show it. */
 export const COPIED_TOKEN_EXPECTED = 'one token, alone or behind its header and its scheme'
 
 /** No token has white space or a comma. */
@@ -8,7 +8,7 @@ const COPIED =
   /^(?:[A-Za-z][A-Za-z0-9-]*:[ \t]*)?(?:[A-Za-z][A-Za-z0-9-]*[ \t]+)?(?<token>[\x21-\x2b\x2d-\x7e]+)$/
 
 /**
- * What the token may be, the likeliest first: a token can have a colon, and look like a header with a value.
+ * The possible tokens, the likeliest first: a token can have a colon, and look like a header with a value.
  * Empty: the text is not one token.
  */
 export function copiedTokens(text: string): readonly string[] {

@@ -48,7 +48,7 @@ export interface OpenedFolder {
   readonly restoring: boolean
   /** Whether others may enter it. */
   readonly shared: boolean
-  /** What to warn of; `undefined`: nothing. */
+  /** The problem to warn of; `undefined`: nothing. */
   readonly problem: string | undefined
 }
 
@@ -101,8 +101,7 @@ function isInUse(folder: string, names: readonly string[], ours: readonly string
 }
 
 /**
- * What is restored may take the place of any file that was lost, so one that is left is enough. The folder
- * may be missing.
+ * A restore may replace any lost file, so one that is left is enough. The folder may be missing.
  *
  * @throws Error if it is neither empty nor a data folder
  */
@@ -287,12 +286,12 @@ export function temporaryIn(folder: string): string {
   try {
     removeAbandoned(folder, readdirSync(folder))
   } catch {
-    // A folder that cannot be read can be written all the same.
+    // A folder that cannot be read may be writable.
   }
   return join(folder, `.portcullis-${randomBytes(8).toString('hex')}.tmp`)
 }
 
-/** What was last written so long ago is abandoned, in milliseconds: to write a file takes a moment. */
+/** A file without a write for this long is abandoned, in milliseconds: to write one takes a moment. */
 const ABANDONED_MS = 3_600_000
 
 function removeAbandoned(folder: string, names: readonly string[]): void {

@@ -1,6 +1,6 @@
 /**
- * Who else may read or change a file with a secret, by its owner and its mode. Links are followed, because
- * Kubernetes mounts the files of a secret as links.
+ * The others who may read or change a file with a secret, by its owner and its mode. Links are followed,
+ * because Kubernetes mounts the files of a secret as links.
  */
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -75,7 +75,7 @@ export function exposure(
   { mayBeRead = false, groupMayRead = false }: ExpectedPrivacy,
 ): Exposure | undefined {
   const isFolder = (mode & constants.S_IFMT) === constants.S_IFDIR
-  // Who may enter a folder can open the files whose names it knows.
+  // A process that may enter a folder can open the files whose names it knows.
   const [others, group] = isFolder ? [0o005, 0o050] : [0o004, 0o040]
   const found = `(mode ${(mode & 0o7777).toString(8).padStart(4, '0')}); expected mode ${isFolder ? '0700' : '0600'}`
   if (mode & 0o002) return { refused: true, problem: `every user of this machine can change it ${found}` }

@@ -15,7 +15,7 @@ export interface FairQueueOptions<Lane extends string> {
   readonly full: () => Error
 }
 
-/** Whose turn it is. */
+/** The place of an entry. */
 export interface Place<Lane extends string> {
   readonly lane: Lane
   /** From the widest share to the narrowest. */
@@ -49,7 +49,7 @@ export class FairQueue<Lane extends string> {
    * Runs the work when it is its turn. In a full lane the longest share loses its newest work, which may be
    * this one.
    *
-   * @throws the error of `full` where the work is refused, and what the work throws
+   * @throws the error of `full` where the work is refused, and any error of the work
    */
   run<T>({ lane, shares }: Place<Lane>, work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -122,7 +122,7 @@ interface Entry {
   refuse(error: Error): void
 }
 
-/** What waits of one share: entries, or narrower shares that take turns. */
+/** The waiting part of one share: entries, or narrower shares that take turns. */
 class Share {
   readonly #entries: Entry[] = []
   /** In the order of their turns. */

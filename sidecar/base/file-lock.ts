@@ -37,7 +37,7 @@ function isTaken(database: DatabaseSync): boolean {
 
 const SQLITE_BUSY = 5
 
-/** Whoever held the lock before has removed the file: the lock of a removed file keeps nobody out. */
+/** The former holder of the lock has removed the file: the lock of a removed file excludes no process. */
 function isStillThere(path: string, descriptor: number): boolean {
   return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino
 }

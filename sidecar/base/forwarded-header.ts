@@ -1,17 +1,17 @@
 /**
- * How a sidecar hands on the call of a client to another one: it says where the call came from, and proves
+ * How a sidecar forwards the call of a client to another one: it says where the call came from, and proves
  * who says so. Then the client certificate of the connection is that of the sidecar, and does not count for
  * the call: only what the call itself presents does.
  */
 import { ipAddress, type Whereabouts } from './ip-address.ts'
 
-/** Says that a sidecar hands on the call, and where it came from. Earlier versions only said `1`. */
+/** Says that a sidecar forwards the call, and where it came from. Earlier versions only said `1`. */
 export const FORWARDED_HEADER = 'x-portcullis-forwarded' as const
 
-/** Which sidecar it is: its own caller token, as `authorization` has one; absent: its certificate says so. */
+/** The identity of the sidecar: its caller token, as `authorization` has one; absent: its certificate. */
 export const FORWARDER_HEADER = 'x-portcullis-forwarder' as const
 
-/** What a call takes from its connection, wherever it arrived first. */
+/** The facts that a call takes from its connection, wherever it arrived first. */
 export interface ForwardedFrom {
   readonly address: Whereabouts
   readonly protocol: 'grpc' | 'http'

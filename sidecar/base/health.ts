@@ -4,7 +4,7 @@
  */
 
 /**
- * What can be wrong. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs.
+ * Possible problems. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs.
  * `ready: true`: it serves well, but a person must look.
  */
 const PROBLEMS = {
@@ -69,8 +69,8 @@ export class Health {
   }
 
   /**
-   * Some problems are not told by an event, but by time that passes. `look` sets them as they are: before the
-   * health is said, and some times a second, for those who watch.
+   * Some problems do not begin with an event, but with time that passes. `look` sets them as they are: before
+   * the health is said, and some times a second, for those who watch.
    *
    * @returns what ends that
    */
@@ -127,14 +127,12 @@ export class Health {
   }
 }
 
-/** Whether somebody with that health should get traffic. */
+/** Whether a sidecar with that health should get traffic. */
 export function isReady({ phase, problems }: HealthState): boolean {
   return phase === 'serving' && codesOf(problems, false).length === 0
 }
 
-/**
- * What `/readyz` answers. Anyone who reaches it may read it, so it contains only codes, times and digests.
- */
+/** The answer of `/readyz`. Every client may read it, so it contains only codes, times and digests. */
 export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
   const { phase, problems, ends, matrixDigests, shadowDigests: shadow_digests } = state
   const ready = isReady(state)

@@ -21,7 +21,7 @@ export const THIS_MACHINE: IpAddress = '127.0.0.1'
 const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::(?:\d{1,5}|_[\w.-]+))?$/i
 
 /**
- * What says that there is no address: `unknown` and names (RFC 7239 §6.3), and an address with a zone, which
+ * The forms that mean no address: `unknown` and names (RFC 7239 §6.3), and an address with a zone, which
  * only one host knows.
  */
 const NO_ADDRESS = /^(?:(?:unknown|_[\w.-]+)(?::(?:\d{1,5}|_[\w.-]+))?|[\da-f:.]+%.+)$/i
@@ -33,10 +33,13 @@ const NO_ADDRESS = /^(?:(?:unknown|_[\w.-]+)(?::(?:\d{1,5}|_[\w.-]+))?|[\da-f:.]
 export function ipAddress(text: string | undefined): IpAddress | undefined {
   if (text === undefined) return undefined
   const version = isIP(text)
+  // Survives: `version === 4` → `false`. It only spares the expression that is for the other forms.
   if (version === 4) return text as IpAddress
   if (version === 6) return canonical(text)
+  // Survives: `[]` → `["Stryker was here"]`. The first of what an expression finds is not read.
   const [, v6, v4] = NODE.exec(unquoted(text)) ?? []
   if (v4 !== undefined) return isIP(v4) === 4 ? (v4 as IpAddress) : undefined
+  // Survives: `v6 !== undefined` → `true`. Node does not take a value that is not a text for an address.
   return v6 !== undefined && isIP(v6) === 6 ? ipAddress(v6) : undefined
 }
 
@@ -61,12 +64,14 @@ function canonical(text: string): IpAddress | undefined {
 }
 
 /**
- * What clients of one source share: an IPv4 address, or a /64 network of IPv6, because one subscriber has all
- * of its addresses. `undefined`: this machine, where a process chooses its address among all of loopback.
+ * The network of one source: an IPv4 address, or a /64 network of IPv6, because one subscriber has all of its
+ * addresses. `undefined`: this machine, where a process chooses its address among all of loopback.
  */
 export function networkOf(address: IpAddress): string | undefined {
   if (isLoopback(address)) return undefined
   if (!address.includes(':')) return address
+  // Survives: `[]` → `["Stryker was here"]`. There always is something before `::`, and without `::` four
+  // groups are enough.
   const [before = [], after = []] = address
     .split('::')
     .map((part) => part.split(':').filter((group) => group !== ''))

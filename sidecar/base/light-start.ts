@@ -1,5 +1,5 @@
 /**
- * A start that leaves little behind. What runs while a sidecar starts is not what calls run: module loading,
+ * A start that leaves little behind. The code of a start is not the code of calls: module loading,
  * options, checks of the configuration. V8 would optimize that code, and enlarge the young generation for
  * objects that never die.
  */
@@ -53,7 +53,7 @@ export function endLightStartForCalls(): void {
   observer.observe({ entryTypes: ['gc'] })
 }
 
-/** What each half may hold now. V8 reports a few bytes less. */
+/** The bytes that each half may hold now. V8 reports a few bytes less. */
 function halfBytes(): number {
   const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
   const bytes = (young?.space_used_size ?? 0) + (young?.space_available_size ?? 0)

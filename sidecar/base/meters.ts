@@ -1,6 +1,6 @@
 /**
- * What counts on the way of every call. A count is a number in an array, and is read only when somebody asks
- * for the metrics, because a check takes about as long as a counter of a library.
+ * The counters on the way of every call. A count is a number in an array, and is read only for a request of
+ * the metrics, because a check takes about as long as a counter of a library.
  */
 import type { Metric, Sample } from './metrics.ts'
 

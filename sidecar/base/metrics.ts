@@ -43,7 +43,7 @@ export function mergedMetrics(processes: Iterable<readonly Metric[]>): Metric[] 
   return Array.from(byName.values(), ({ metric, samples }) => ({ ...metric, samples: [...samples.values()] }))
 }
 
-/** What goes on counting after its process has ended. */
+/** The metrics that go on counting after their process has ended. */
 export function lastingMetrics(metrics: readonly Metric[]): Metric[] {
   return metrics.filter(({ type }) => type !== 'gauge')
 }

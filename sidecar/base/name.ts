@@ -10,7 +10,7 @@ export const NAME_LENGTH_MAX = 255
 /** Blanks of other widths, which look like the ordinary one. */
 const OTHER_BLANK = /(?! )\p{Zs}/u
 
-/** What is wrong with a name, for errors. */
+/** The expected form of a name, for errors. */
 export const NAME_EXPECTED = `${VISIBLE_EXPECTED}, composed (NFC), without blanks around it and other blanks than the space in it`
 
 /** Whether something new can have this name. */

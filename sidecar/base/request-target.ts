@@ -14,7 +14,7 @@ export type TargetReading =
     }
   | { readonly ok: false; readonly expected: string }
 
-/** What a path consists of (RFC 3986, pchar), without `;`: some servers cut off what follows it. */
+/** The characters of a path (RFC 3986, pchar), without `;`: some servers cut off what follows it. */
 const PATH = /^(?:\/|[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-Fa-f]{2})*$/
 
 /**
@@ -46,7 +46,7 @@ export function readRequestTarget(url: string): TargetReading {
   return { ok: true, path, query }
 }
 
-/** What was expected of a path that is not canonical; `undefined`: it is. */
+/** The expectation that a path breaks; `undefined`: it is. */
 function pathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"
@@ -54,8 +54,10 @@ function pathProblem(path: string): string | undefined {
   if (DOT_SEGMENT.test(path))
     return 'a path without the segments `.` and `..`, and without those dots before an encoded character'
   // Most paths encode nothing.
+  // Survives: `'%'` → `""`. It only spares two looks at a path that encodes nothing, which find nothing.
   if (path.includes('%') && REFUSED_ENCODING.test(path))
     return 'a path without an encoded slash, backslash, dot or control character, and nothing encoded that need not or twice'
+  // Survives: `'%'` → `""`. It only spares two looks at a path that encodes nothing, which find nothing.
   return path.includes('%') && !isUtf8(path) ? 'encoded characters that are UTF-8' : undefined
 }
 
@@ -64,6 +66,7 @@ function isUtf8(path: string): boolean {
   try {
     decodeURIComponent(path)
     return true
+    // Survives: `{` → `{}`. Nothing is returned then, which is as false.
   } catch {
     return false
   }

@@ -1,7 +1,7 @@
 /**
  * Files of a backup: lines of JSON behind a header that has the SHA-256 of all of them. A file is there with
  * all of its content or not at all, and one that was cut off or damaged is refused. The digest is against bit
- * rot, not against somebody who can write the file.
+ * rot, not against a process that can write the file.
  */
 import { createHash, type Hash } from 'node:crypto'
 import {
@@ -18,7 +18,7 @@ import { dirname } from 'node:path'
 import { syncFolder, temporaryIn } from './data-folder.ts'
 import { linesOf } from './file-lines.ts'
 
-/** What a file holds. */
+/** The content of a file. */
 export type SealedKind = 'directory' | 'keys'
 
 /** The form of the file that this code writes and reads. */
@@ -119,7 +119,7 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
 /**
  * The lines behind the header. To be called after `expectSealed`.
  *
- * @throws Error if a line is no JSON, without a word of it
+ * @throws Error if a line is not JSON, without a word of it
  */
 export async function* linesOfSealed(path: string): AsyncGenerator<unknown> {
   let header = true
@@ -133,7 +133,7 @@ function parsed(line: string, path: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    // What the parser says quotes the line, which can be a private key.
+    // The message of the parser quotes the line, which can be a private key.
     throw new Error(`${path}: expected lines of JSON behind the first one`)
   }
 }

@@ -3,7 +3,7 @@
  * put a byte order mark before a text and a line break behind it, and neither is part of a secret.
  */
 
-/** What is expected of such a text, where `secretText` finds none. No error may quote it. */
+/** The expected form of such a text, where `secretText` finds none. No error may quote it. */
 export const SECRET_EXPECTED = 'UTF-8 without NUL characters'
 
 /** A text of another encoding has bytes that are not UTF-8, or NUL characters between its letters. */

@@ -17,7 +17,7 @@ export class SharedRun {
     return this.#next
   }
 
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no run is under way. */
   async settled(): Promise<void> {
     await (this.#next ?? this.#running).catch(() => {})
   }

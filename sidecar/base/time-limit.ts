@@ -1,7 +1,7 @@
 /**
  * Limits by the wall clock, for what outlives a process or is shared by hosts. A clock can be ahead for a
- * while, and right again: what was written meanwhile would last longer by the jump. So it is over, too, while
- * more is left of it than its limit.
+ * while, and right again: a time that was written meanwhile would last longer by the jump. So it has ended,
+ * too, while more is left of it than its limit.
  */
 
 /** Largest difference between the clocks of hosts that counts as none, in milliseconds. */
@@ -25,20 +25,20 @@ export class TimeLimit {
     return beginMs + this.ms
   }
 
-  /** Whether it is over, by its end. What is no number is over. */
+  /** Whether it has ended, by its end. A time that is not a number has passed. */
   isOver(endsAtMs: number, nowMs: number): boolean {
     const leftMs = endsAtMs - nowMs
     return !(leftMs > 0 && leftMs <= this.ms + CLOCK_SKEW_MS)
   }
 
-  /** Whether it is over, by its begin. */
+  /** Whether it has ended, by its begin. */
   isOverSince(beginMs: number, nowMs: number): boolean {
     return this.isOver(this.endOf(beginMs), nowMs)
   }
 
   /**
-   * What is left, by the clock that wrote the begin, in milliseconds. It ends where that clock was set back:
-   * a pause must not last longer by it.
+   * The time that is left, by the clock that wrote the begin, in milliseconds. It ends where that clock was
+   * set back: a pause must not last longer by it.
    */
   leftSince(beginMs: number, nowMs: number): number {
     const leftMs = this.endOf(beginMs) - nowMs

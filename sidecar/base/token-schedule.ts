@@ -23,7 +23,7 @@ export interface TokenSchedule {
 /** The last share of a token's life. */
 const LAST_SHARE = 0.2
 
-/** The last share is at least so long, in milliseconds, or half of a shorter life. */
+/** The last share is at least this long, in milliseconds, or half of a shorter life. */
 const LAST_MS_MIN = 60_000
 
 /**
@@ -61,8 +61,7 @@ export function scheduleOf({ issuedAtMs, expiresAtMs }: TokenTimes, nowMs: numbe
 }
 
 /**
- * When a new token is obtained beside the calls that ask for the old one. Hosts that started together drift
- * apart.
+ * When a new token is obtained beside the calls that ask for the old one. Hosts that started together drift.
  *
  * @param random from 0 to less than 1
  */

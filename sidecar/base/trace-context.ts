@@ -4,7 +4,7 @@
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** What the header says. */
+/** The content of the header. */
 export interface TraceParent {
   readonly traceId: string
   /** Of the caller's span. */

@@ -1,16 +1,16 @@
 /**
- * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only so much of
+ * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only a part of
  * it is done in one turn of the event loop, and connections take turns. So it does not delay clients that ask
  * for something cheap, and a client that asks for much waits behind their own work.
  */
 import { callError } from './call-error.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
-/** To read a request with more bytes than this costs so much that it waits for its turn. */
+/** A request with more bytes than this is so costly to read that it waits for its turn. */
 export const SHORT_BYTES = 8_192
 
 /**
- * How long work may take in one turn of the event loop, in milliseconds. What began before the end is
+ * How long work may take in one turn of the event loop, in milliseconds. Work that began before the end is
  * finished.
  */
 const TURN_MS = 0.5
@@ -37,14 +37,14 @@ const BEGUN_MAX = 16
 const SUSPECTED_MS = 10_000
 
 /**
- * While both wait, so many turns are for connections that are not suspected, and then one is for those that
- * are.
+ * While both wait, this number of turns is for connections that are not suspected, and then one is for those
+ * that are.
  */
 const UNSUSPECTED_TURNS = 4
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Requester {
-  /** Its work, which passes on what comes of it. */
+  /** Its work, which passes on its result. */
   readonly waiting: (() => void)[]
   /** Its work that has begun and goes on. */
   readonly begun: (() => void)[]
@@ -64,7 +64,7 @@ export class Turns {
   #waiting = 0
   /** Turns of the unsuspected since the last one of the suspected. */
   #passed = 0
-  /** Whether work is being done. What it asks for is part of it. */
+  /** Whether work is being done. Work that it asks for is part of it. */
   #working = false
   /** When the work of this turn of the event loop ends; `undefined`: none has begun. */
   #endsMs: number | undefined
@@ -138,7 +138,7 @@ export class Turns {
     }
   }
 
-  /** What has begun and what has not take turns, until too much has begun. */
+  /** Begun and new work take turns, until too much has begun. */
   #nextOf(requester: Requester): (() => void) | undefined {
     const { waiting, begun, wentOn } = requester
     // While it has its turn it is not in line.

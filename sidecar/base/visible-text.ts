@@ -14,7 +14,7 @@ const INVISIBLE =
 const ONE_INVISIBLE = new RegExp(INVISIBLE, 'u')
 const EVERY_INVISIBLE = new RegExp(INVISIBLE, 'gu')
 
-/** What a name is like, for errors. */
+/** The form of a name, for errors. */
 export const VISIBLE_EXPECTED =
   'without control characters, text direction marks and other invisible characters'
 

@@ -11,7 +11,7 @@ export const TIME_RANGE = 'between the years 1970 and 9999'
 export interface WrittenTime {
   /** Milliseconds since the epoch. */
   readonly ms: number
-  /** What is beyond the millisecond, in microseconds. */
+  /** The microseconds beyond the millisecond. */
   readonly us: number
 }
 
@@ -21,7 +21,7 @@ const WRITTEN = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]
  * A time of ISO 8601 in the range. Parts of a microsecond are dropped.
  *
  * @param zone where the text has none: it would mean another time on another host
- * @returns `undefined`: it is no such time
+ * @returns `undefined`: it is not such a time
  */
 export function readTime(text: unknown, zone?: 'Z'): WrittenTime | undefined {
   const [, day, clock, fraction = '', written = zone] = WRITTEN.exec(String(text)) ?? []

@@ -1,14 +1,14 @@
 /**
  * The young generation of V8, where the objects of a call live and die. V8 doubles it whenever much in it
  * survives, as nearly everything does while a program loads, and hardly ever makes it smaller. Calls leave
- * nothing behind, so what they need is room for those in flight.
+ * nothing behind, so they only need room for those in flight.
  */
 import { setFlagsFromString } from 'node:v8'
 
 /** Enough for calls, of each of its halves: with more, no call got cheaper. */
 export const HALF_MEGABYTES = 4
 
-/** Of the configuration: what decides how many objects survive. */
+/** Of the configuration: the values that decide how many objects survive. */
 interface Setting {
   readonly grpc: { readonly transport: string }
   readonly matrix?: string | undefined
@@ -28,7 +28,7 @@ export function youngGenerationFlags(setting: Setting): string[] {
 }
 
 /**
- * Not where much survives: grpc-js holds so much for a call that batches would cost more, and the collections
+ * Not where much survives: grpc-js holds enough for a call that batches would cost more, and the collections
  * while a large matrix is exchanged would take longer. And not where Node was started with a size.
  */
 export function mayChooseYoungGeneration({ grpc, matrix }: Setting): boolean {

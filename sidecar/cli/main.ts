@@ -63,7 +63,7 @@ function isHelp(error: unknown): error is CommanderError {
   )
 }
 
-/** What a person can type instead of what was refused. */
+/** The text to type in place of a refused one. */
 function hintFor(command: Command): string {
   const names = command.commands.filter((each) => !isHidden(each)).map((each) => each.name())
   if (names.length === 0) return `(see \`${pathOf(command)} --help\`)`

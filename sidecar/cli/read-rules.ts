@@ -39,7 +39,7 @@ export function expectKnownId(what: string, id: string, ids: Iterable<string>): 
     throw usageError(`no ${what} \`${id.slice(0, 100)}\` in the matrix; ${suggestion(id, all)}`)
 }
 
-/** Which ids may have been meant by an unknown one. */
+/** The ids that may have been meant by an unknown one. */
 export function suggestion(id: string, all: readonly string[]): string {
   const begun = all.filter((each) => each.startsWith(id) || id.startsWith(each))
   const near = [...new Set([...namesMeant(id, all), ...begun])]

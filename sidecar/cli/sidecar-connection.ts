@@ -97,7 +97,7 @@ export interface IdentityOptions extends Pick<TlsOptions, 'cert'> {
 }
 
 /**
- * Who asks: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data
+ * The requester: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data
  * folder.
  */
 export function readIdentity(options: IdentityOptions): {
@@ -123,7 +123,7 @@ export function readSecretLine(option: string, path: string): string {
  * A token in the first line of a file, with or without the header that `portcullis issue` prints before it.
  */
 export function readTokenLine(option: string, path: string): string {
-  // What `portcullis issue` prints has a header, and may have a scheme. No token has a space.
+  // The output of `portcullis issue` has a header, and may have a scheme. No token has a space.
   const [, token = ''] =
     /^(?:[A-Za-z][\w-]*:[ \t]*(?:[A-Za-z][\w-]* +)?)?(\S+)$/.exec(readSecretLine(option, path)) ?? []
   if (!/^[\x21-\x7e]+$/.test(token))

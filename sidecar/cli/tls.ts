@@ -15,7 +15,7 @@ type OnExposed = (path: string, problem: string) => void
 
 const warn: OnExposed = (path, problem) => void process.stderr.write(`warning: ${path}: ${problem}\n`)
 
-/** What the options are called, for errors. */
+/** The names of the options, for errors. */
 type TlsNames = Readonly<Record<'ca' | 'cert' | 'key', string>>
 
 const NAMES: TlsNames & Record<'tls', string> = {
@@ -28,7 +28,7 @@ const NAMES: TlsNames & Record<'tls', string> = {
 /**
  * The TLS of a command; `undefined`: the connection is in plaintext.
  *
- * @throws CommandError that names the option, the file and what was expected
+ * @throws CommandError that names the option, the file and the expected value
  */
 export function tlsOf(options: TlsOptions, address: string, onExposed: OnExposed = warn): Tls | undefined {
   const { env } = process
@@ -70,19 +70,19 @@ function isOn(text: string | undefined): boolean {
 
 /**
  * @param names of the files in the configuration, for errors
- * @throws CommandError that names the file and what was expected
+ * @throws CommandError that names the file and the expected value
  */
 function readTls(
   { ca, cert, key, serverName }: { readonly [name in keyof TlsOptions]?: TlsOptions[name] | undefined },
   names: TlsNames,
   onExposed: OnExposed,
 ): Tls {
-  // Node warns of a host that is an IP address, which tells an operator nothing.
+  // Node warns of a host that is an IP address, which does not help an operator.
   process.noDeprecation = true
   if ((cert === undefined) !== (key === undefined))
     throw usageError(`${names.cert} and ${names.key}: expected both, or neither`)
   const tls = {
-    // Who can add an authority can be the sidecar, and gets the tokens.
+    // A process that can add an authority can be the sidecar, and gets the tokens.
     ...(ca !== undefined && { ca: readPem(names.ca, ca, onExposed, { mayBeRead: true }) }),
     ...(cert !== undefined && { certificate: readPem(names.cert, cert, onExposed, { mayBeRead: true }) }),
     ...(key !== undefined && { key: readPem(names.key, key, onExposed) }),

@@ -8,7 +8,7 @@ import { readTextFile } from './text-file.ts'
 
 export type TokenFormat = 'value' | 'header' | 'json' | 'exec-credential' | 'env'
 
-/** What a token is for. */
+/** The purpose of a token. */
 export type TokenPurpose =
   | { readonly apis: readonly string[]; readonly project?: string }
   | { readonly scope: { readonly account: string; readonly project?: string } }
@@ -88,7 +88,7 @@ function tokenOf(token: AgentKeys['tokens'][number]): AgentToken {
   }
 }
 
-/** What the schema cannot say. */
+/** The faults that the schema cannot find. */
 function tokenProblems({ tokens }: AgentKeys): Problem[] {
   const files = new Set<string>()
   return tokens.flatMap(({ apis, scope, project, file, command }, index) => {

@@ -1,17 +1,17 @@
 /** The rights of a caller as the configuration and the command line write them. */
 
-/** What a caller may do. `everything` includes the others. */
+/** The rights of a caller. `everything` includes the others. */
 export interface ConfiguredRights {
   readonly everything: boolean
   readonly revoke: boolean
   readonly read: boolean
-  /** Follow what changes, as `WatchChanges` tells it. */
+  /** Follow changes, as `WatchChanges` sends them. */
   readonly follow: boolean
   /** Account numbers. */
   readonly administer: ReadonlySet<string>
 }
 
-/** What a right looks like, for errors. */
+/** The form of a right, for errors. */
 export const RIGHT_EXPECTED = 'a right: revoke, read, follow, everything, or administer:ACCOUNT'
 
 const ADMINISTER = /^administer:([0-9A-Za-z][0-9A-Za-z._-]{0,63})$/

@@ -12,7 +12,7 @@ import type { ConfigKeys } from './gen/config-keys.ts'
 import { readTextFile } from './text-file.ts'
 import { textProblems } from './text-problems.ts'
 
-/** The configuration, with the keys of the file and what the program has made of them. */
+/** The configuration, with the keys of the file and the values that the program has made of them. */
 export interface Config extends Omit<ConfigKeys, 'directory'> {
   readonly directory: Omit<ConfigKeys['directory'], 'url'> & { readonly url?: Secret }
   /** Path of the file that this configuration was read from, if any. It is not a key. */
@@ -71,7 +71,7 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
   for (const key of scalarKeys) {
     const value = environment[key.variable]
     if (value === undefined) continue
-    // One of them has a password, and what writes it may write the others.
+    // One of them has a password, and a program that writes it may write the others.
     const text = secretLine(value)
     if (text === undefined) throw new ConfigError(`${key.variable}: expected ${SECRET_EXPECTED}`)
     rejectProblems(key.variable, valueProblems(key, text))
@@ -96,7 +96,7 @@ export type CredentialsConfig = Pick<Config, 'callers' | 'profiles' | 'upstreams
 /**
  * The credentials that a configuration file has now.
  *
- * @throws ConfigError where the file is no configuration
+ * @throws ConfigError where the file is not a configuration
  */
 export function readCredentialsOfFile(path: string): CredentialsConfig {
   return fileConfig(path) as CredentialsConfig
@@ -105,7 +105,7 @@ export function readCredentialsOfFile(path: string): CredentialsConfig {
 /**
  * Whether the file has the URL of a database, which holds a password.
  *
- * @throws ConfigError where the file is no configuration
+ * @throws ConfigError where the file is not a configuration
  */
 export function holdsPassword(path: string): boolean {
   return (fileConfig(path) as Partial<Pick<Config, 'directory'>>).directory?.url !== undefined

@@ -78,7 +78,7 @@ function readCertificateNames(callers: NonNullable<Config['callers']>): (Certifi
     const name = certificateName(at, certificate)
     const owner = owners.get(name)
     if (owner !== undefined)
-      throw new ConfigError(`${at}: expected a name of its own, callers[${owner}] has the same one`)
+      throw new ConfigError(`${at}: expected a unique name, callers[${owner}] has the same one`)
     owners.set(name, index)
     return name
   })
@@ -107,7 +107,7 @@ function rejectAdministrator(at: string, { administrator }: CallerOfFile): void 
   if (administrator === false) throw new ConfigError(`${at}.administrator: expected no such key; remove it`)
 }
 
-/** The hash of the caller's token, if it has one. The token file may be missing where that is no error. */
+/** The hash of the caller's token, if it has one. The token file may be missing in some cases. */
 function tokenHash(
   at: string,
   { token_file: path, token_sha256: hash }: CallerOfFile,

@@ -1,4 +1,4 @@
-/** What the configuration says about logging in to the page. */
+/** The configuration of logins to the page. */
 import { type Config, ConfigError } from './config.ts'
 import { isOfThisMachine } from './this-machine.ts'
 
@@ -14,7 +14,7 @@ export function sessionLimitsOf({
   return { idleMs: idleMinutes * MINUTE_MS, lifetimeMs: lifetimeHours * HOUR_MS }
 }
 
-/** What the schema of the configuration cannot say. @throws ConfigError */
+/** The faults that the schema of the configuration cannot find. @throws ConfigError */
 export function checkControlPanel({ http }: Pick<Config, 'http'>): void {
   if (http.control_panel === undefined) return
   const missing = (['console', 'connect'] as const).filter((key) => !http[key])
@@ -30,6 +30,6 @@ export function checkControlPanel({ http }: Pick<Config, 'http'>): void {
     )
   if (http.tls === undefined && (http.trusted_proxies ?? []).length === 0)
     throw new ConfigError(
-      'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise all clients appear to come from this machine, and failed logins and address restrictions cannot tell them apart',
+      'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise all clients appear to come from this machine, and failed logins and address restrictions cannot distinguish them',
     )
 }

@@ -1,5 +1,5 @@
 /**
- * What is in effect and where each value is from: for a person who asks why the sidecar does what it does. No
+ * The values in effect and their sources: for a person who asks why the sidecar does what it does. No
  * secret is in it.
  */
 import { type Config, type ConfigSources, readConfig, scalarKeys } from './config.ts'

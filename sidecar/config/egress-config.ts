@@ -77,7 +77,7 @@ function checkPath({ path }: RouteOfFile, earlier: readonly RouteOfFile[], expec
     'path',
     'a path with a slash at both ends, whose segments have letters, digits, `.`, `_`, `~` and `-` alone',
   )
-  // Which of two routes was meant would depend on the one that is looked at first.
+  // The meant route of two would depend on the order of the search.
   const other = earlier.find((each) => each.path.startsWith(path) || path.startsWith(each.path))
   expect(other === undefined, 'path', `a path that is not the beginning of another, found ${other?.path}`)
 }
@@ -95,7 +95,7 @@ function urlOf({ url: text }: RouteOfFile, expect: Expect): URL {
     'url',
     'a URL without credentials',
   )
-  // What `URL` has changed, a reader of the file may have understood otherwise.
+  // A reader of the file may have understood otherwise what `URL` has changed.
   expect(
     text.replace(/^\w+:\/\/[^/]+/, '') === url.pathname && PATH.test(url.pathname),
     'url',

@@ -1,4 +1,4 @@
-/** What bounds calls and connections. */
+/** The bounds of calls and connections. */
 import type { Config } from './config.ts'
 
 /**

@@ -26,7 +26,7 @@ export function endOf({ untilMs }: ObservedProxies): string {
   return untilMs === undefined ? 'without an end' : `until ${new Date(untilMs).toISOString()}`
 }
 
-/** Whether it is over. It was valid once, so a start later is no error. */
+/** Whether it has ended. It was valid once, so a later start is not an error. */
 export function isOver({ untilMs }: ObservedProxies, nowMs: number): boolean {
   return untilMs !== undefined && nowMs >= untilMs
 }

@@ -21,7 +21,7 @@ export interface OtlpOptions {
 
 /**
  * @param at key of the settings
- * @param because what an endpoint learns that others must not
+ * @param because the secret that an endpoint learns
  * @throws ConfigError that names the key
  */
 export function otlpOptionsOf(

@@ -23,7 +23,7 @@ export type ApplicationCredentialReference =
   | { readonly credentialId: string }
   | { readonly credentialName: string; readonly userName: string }
 
-/** Who logs in for a profile: a service user, or an application credential of Keystone. */
+/** The holder that logs in for a profile: a service user, or an application credential of Keystone. */
 export type ConfiguredHolder = { readonly userName: string } | ApplicationCredentialReference
 
 /** Credentials that the sidecar uses on behalf of callers. */
@@ -40,7 +40,7 @@ export interface ConfiguredProfile {
   readonly projects: ReadonlySet<string> | undefined
 }
 
-/** An identity endpoint of somebody else. */
+/** A foreign identity endpoint. */
 export interface ConfiguredUpstream {
   readonly name: string
   /** URL of `auth/tokens`. */
@@ -53,19 +53,19 @@ export interface ConfiguredUpstream {
 }
 
 interface ConfiguredVerification {
-  /** Whose token validates. */
+  /** The profile whose token validates. */
   readonly profile: string
   /** Project of that token; `undefined`: it is for the account. */
   readonly project: string | undefined
   readonly cacheMs: number
   readonly negativeCacheMs: number
-  /** The only accounts that the upstream vouches for; `undefined`: those that no other authority has. */
+  /** The only accounts whose tokens the upstream verifies; `undefined`: those that no other authority has. */
   readonly accounts: ReadonlySet<string> | undefined
   /** Beginnings of its tokens; empty: any. */
   readonly tokenPrefixes: readonly string[]
 }
 
-/** What `Issue` by profile and the verification by upstreams are made of. */
+/** The parts of `Issue` by profile and of the verification by upstreams. */
 export interface ConfiguredCredentials {
   readonly profiles: ReadonlyMap<string, ConfiguredProfile>
   readonly upstreams: ReadonlyMap<string, ConfiguredUpstream>
@@ -135,7 +135,7 @@ function profileOf(
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether the profile logs in with an application credential, by what its keys say. */
+/** Whether the profile logs in with an application credential, by its keys. */
 function usesApplicationCredential(profile: ProfileOfFile): boolean {
   return Object.keys(profile).some((key) => key.startsWith('application_credential_'))
 }
@@ -285,8 +285,8 @@ function checkVerification(
 }
 
 /**
- * Two upstreams that could vouch for one account would be a mistake: one of them could forge tokens of the
- * other.
+ * Two upstreams that could verify tokens of one account would be a mistake: one of them could forge tokens of
+ * the other.
  */
 function rejectSharedAccounts(upstreams: readonly ConfiguredUpstream[]): void {
   const owners = new Map<string, string>()
@@ -296,7 +296,7 @@ function rejectSharedAccounts(upstreams: readonly ConfiguredUpstream[]): void {
     if (verify.accounts === undefined) {
       if (unlimited !== undefined)
         throw new ConfigError(
-          `upstreams.${name}.verify.accounts: expected the accounts that it vouches for, because upstream ${unlimited} vouches for any`,
+          `upstreams.${name}.verify.accounts: expected the accounts whose tokens it verifies, because upstream ${unlimited} verifies any`,
         )
       unlimited = name
     }
@@ -304,7 +304,7 @@ function rejectSharedAccounts(upstreams: readonly ConfiguredUpstream[]): void {
       const owner = owners.get(account)
       if (owner !== undefined)
         throw new ConfigError(
-          `upstreams.${name}.verify.accounts: expected accounts that no other upstream vouches for; upstream ${owner} has one of them`,
+          `upstreams.${name}.verify.accounts: expected accounts of no other upstream; upstream ${owner} has one of them`,
         )
       owners.set(account, name)
     }

@@ -9,7 +9,7 @@ import { readSecretText } from './configured-callers.ts'
 import { PROFILE_SECRET_FILES } from './profiles-config.ts'
 
 interface SecretFile extends ExpectedPrivacy {
-  /** What the configuration calls it. */
+  /** Its key in the configuration. */
   readonly key: string
   readonly path: string
 }
@@ -28,7 +28,7 @@ export function expectPrivateFiles(config: Config, onExposed: (path: string, pro
 }
 
 export interface ExposedFile {
-  /** What the configuration calls it. */
+  /** Its key in the configuration. */
   readonly key: string
   readonly path: string
   readonly exposure: Exposure
@@ -52,12 +52,12 @@ function secretFilesOf(config: Config): SecretFile[] {
       mayBeRead: file === undefined || directory.url === undefined || !holdsPassword(file),
     },
     { key: 'grpc.tls.key', path: grpc.tls?.key },
-    // Who can add an authority can be a client, or an upstream.
+    // A process that can add an authority can be a client, or an upstream.
     { key: 'grpc.tls.client_ca', path: grpc.tls?.client_ca, mayBeRead: true },
     { key: 'http.tls.key', path: http.tls?.key },
     { key: 'directory.hub.token_file', path: directory.hub?.token_file },
     { key: 'directory.hub.tls.key', path: directory.hub?.tls?.key },
-    // Who can add an authority can be a hub.
+    // A process that can add an authority can be a hub.
     { key: 'directory.hub.tls.ca', path: directory.hub?.tls?.ca, mayBeRead: true },
     // The proxy may read the file too.
     { key: PROXY_SECRET_FILE, path: http.proxy_secret_file, groupMayRead: true },
@@ -116,7 +116,7 @@ export function readProxySecrets(path: string): Secret[] {
     .filter((line) => line !== '')
   if (lines.length === 0 || lines.length > PROXY_SECRETS_MAX)
     throw new ConfigError(
-      `${PROXY_SECRET_FILE}: expected one or two secrets in ${path}, each in a line of its own`,
+      `${PROXY_SECRET_FILE}: expected one or two secrets in ${path}, each in a separate line`,
     )
   for (const line of lines)
     if (line.length < PROXY_SECRET_LENGTH_MIN || !/^[\x21-\x7e]+$/.test(line))

@@ -1,4 +1,4 @@
-/** Who may connect to the Unix socket of gRPC. */
+/** The rights to connect to the Unix socket of gRPC. */
 import { parseAddress } from '../base/address.ts'
 import { groupId } from '../base/group.ts'
 import type { SocketAccess } from '../base/net/unix-socket.ts'

@@ -1,5 +1,5 @@
 /**
- * What a schema cannot say of the texts of a configuration: that each can be seen whole, and that names
+ * Rules for texts of a configuration beyond its schema: that each can be seen whole, and that names
  * follow the rule of names.
  */
 import { type Problem, Problems, pathOf } from '../../matrix/document/index.ts'

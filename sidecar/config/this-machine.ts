@@ -3,9 +3,9 @@ import { bareHost, isLoopback, parseAddress } from '../base/address.ts'
 import type { Config } from './config.ts'
 
 /**
- * Whether every program of this machine may call over gRPC, and HTTP is only for this machine. Then no one
- * can do more over HTTP than over gRPC. A Unix socket, client certificates, a proxy and a public URL each say
- * that not everybody may.
+ * Whether every program of this machine may call over gRPC, and HTTP is only for this machine. Then no caller
+ * can do more over HTTP than over gRPC. A Unix socket, client certificates, a proxy and a public URL each
+ * mean that not every client may.
  */
 export function isForThisMachine({ grpc, http }: Pick<Config, 'grpc' | 'http'>): boolean {
   const address = parseAddress('grpc.address', grpc.address)

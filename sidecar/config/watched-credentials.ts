@@ -21,8 +21,8 @@ export interface WatchedCredentialsOptions {
   /** The profiles and the upstreams, whether or not they changed. */
   readonly onProfiles: (credentials: ConfiguredCredentials) => void
   /**
-   * A profile or an upstream cannot be used, so all of them stay as they are. The callers are followed all
-   * the same.
+   * A profile or an upstream cannot be used, so all of them stay as they are. The callers are followed
+   * anyway.
    */
   readonly onProfilesRefused: (error: Error) => void
   /** The token file of a caller was deleted, so the caller is withdrawn. */

@@ -84,7 +84,7 @@ export function forCallersByToken(methods: Methods, services: Admitting): Method
   const { callers, trace } = services
   return forCallersOnly(methods, callers, {
     expect: (context) => void callers.expectToken(context.metadata('authorization')),
-    // Anyone who reaches the listener can open connections, so they are counted.
+    // Every client that reaches the listener can open connections, so they are counted.
     report: ({ address }, error) =>
       trace.refused('a client was refused', error, { protocol: 'http', address }),
     expectSession: async (session, context, path) => {
@@ -117,7 +117,7 @@ function forCallersOnly(
     }
   }
 
-  /** The responses of a stream, which ends as soon as its caller is none any more. */
+  /** The responses of a stream, which ends as soon as its caller is no longer one. */
   const guarded = (responses: Responses, context: CallContext): Responses => {
     const isAdmitted = (): boolean => {
       try {
@@ -173,7 +173,7 @@ interface Guards {
   readonly admit: (context: CallContext) => Promise<void> | undefined
 }
 
-/** The caller is looked at before the request is read, and again when it is here: both may be long apart. */
+/** The caller is looked at before the request is read, and again when it is here, maybe much later. */
 function guardedMethod(
   method: Method,
   { expectCaller, admit }: Guards,
@@ -185,7 +185,7 @@ function guardedMethod(
         type: 'unary',
         admit,
         handle: (request, context) => {
-          // What uses a session looks at it itself.
+          // A method that uses a session looks at it itself.
           if (context.session === undefined) expectCaller(context)
           return method.handle(request, context)
         },

@@ -47,7 +47,7 @@ export class StatusError extends Error {
 
 /** The connection of a call. All calls of a connection have the same object. */
 export interface ClientConnection {
-  /** What carries the calls, where it is not gRPC. */
+  /** The protocol that carries the calls, where it is not gRPC. */
   readonly protocol?: 'http'
   /** Of the client; `undefined`: a Unix socket, or the client is gone, or its proxy names none. */
   readonly address: IpAddress | undefined
@@ -59,7 +59,7 @@ export interface ClientConnection {
   readonly certificateNames: readonly CertificateName[]
 }
 
-/** The metadata that a handler can ask for. What else a client sends is not kept. */
+/** The metadata that a handler can ask for. Other metadata of a client is not kept. */
 export const METADATA_NAMES = [
   'authorization',
   'content-type',
@@ -72,7 +72,7 @@ export const METADATA_NAMES = [
 ] as const
 export type MetadataName = (typeof METADATA_NAMES)[number]
 
-/** What a handler may know about a call besides its messages. */
+/** The facts that a handler may know about a call besides its messages. */
 export interface CallContext {
   readonly connection: ClientConnection
   /** The values of the metadata of that name. */
@@ -98,8 +98,8 @@ export type StatusOf = (error: unknown, context: CallContext) => CallStatus
 export interface UnaryMethod {
   (request: Buffer, context: CallContext): Buffer | Promise<Buffer>
   /**
-   * Whether the request may be overwritten as soon as the method has returned. Otherwise it gets a copy of
-   * its own.
+   * Whether the request may be overwritten as soon as the method has returned. Otherwise it gets its own
+   * copy.
    */
   readonly readsAtOnce?: boolean
 }
@@ -141,7 +141,7 @@ export type BidiMethod = (responses: Responses, context: CallContext) => Request
 
 export type Method = {
   /**
-   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is
+   * Refuses a call for the caller that its header fields name: it is asked before a byte of a message is
    * read. Absent: every client that reaches the method may call it. Only a session takes a promise, and no
    * call of gRPC has one.
    *
@@ -166,7 +166,7 @@ export type Handlers<Service> = {
       : BidiMethod
 }
 
-/** What the generated code says of a method. */
+/** The generated description of a method. */
 interface GeneratedMethod {
   readonly path: string
   readonly requestStream: boolean

@@ -12,17 +12,17 @@ import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
 import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
-/** What a follower asks for. */
+/** The wish of a follower. */
 export interface Wish {
   /** Numbers of accounts; empty: all. */
   readonly accounts: ReadonlySet<string>
-  /** What it knows from an earlier stream. */
+  /** The position that it knows from an earlier stream. */
   readonly after: Position | undefined
-  /** What the answers rested on then; empty: it does not know. */
+  /** The basis of the answers then; empty: it does not know. */
   readonly basis: string
 }
 
-/** What a response says of the moment when it was made. */
+/** The facts in a response about its own moment. */
 export interface Head {
   /** On the monotonic clock. */
   readonly sentAtMs: number
@@ -35,7 +35,7 @@ export interface Head {
   readonly end: number
 }
 
-/** What answers are void. */
+/** The answers that are void. */
 export type Voided =
   | { readonly everything: true }
   | {
@@ -81,7 +81,7 @@ function positionIn(position: wire.Position | undefined): Position | undefined {
 /** @throws CallError if the request does not follow the contract */
 export function readDescribeTokensRequest(bytes: Uint8Array): {
   readonly tokens: readonly Secret[]
-  /** What the follower was told. */
+  /** The position that the follower received. */
   readonly after: Position | undefined
 } {
   const { tokens, after } = decoded(bytes, wire.DescribeTokensRequest.decode)

@@ -37,10 +37,10 @@ interface CheckHandlers {
 /** How long a batch may work before others have their turn, in milliseconds. */
 const SLICE_MS = 0.5
 
-/** The clock is looked at after so many claims of a batch, and after each credential. */
+/** The clock is looked at after this number of claims of a batch, and after each credential. */
 const CLAIMS_A_LOOK = 256
 
-/** With metrics, one of so many single checks is timed. */
+/** With metrics, one in this number of single checks is timed. */
 const TIMED_EVERY = 16
 
 /**
@@ -98,7 +98,7 @@ interface Listeners {
   readonly listenerOf: ListenerOf | undefined
 }
 
-/** What is long costs so much to read that others come first who have waited. */
+/** A long request is so costly to read that waiting callers come first. */
 function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<T>): MaybePromise<T> {
   const unlessOver = () => {
     expectNotOver(context)
@@ -107,9 +107,9 @@ function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<
   return andThen(turns.run(context.connection, unlessOver), (result) => result)
 }
 
-/** Its client does not wait for the answer any longer, and what the call keeps until then is not counted. */
+/** Its client no longer waits for the answer, and the memory of the call until then is not counted. */
 function expectNotOver({ over }: CallContext): void {
-  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
+  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call has ended' })
 }
 
 /**
@@ -162,8 +162,8 @@ class Answers {
   }
 
   /**
-   * The parts of an `Asker` come apart: one more object for each check of claims would cost something even
-   * without a listener.
+   * The parts of an `Asker` are passed separately: one more object for each check of claims would cost
+   * something even without a listener.
    */
   answer(
     checked: CheckQuestion,

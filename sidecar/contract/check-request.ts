@@ -300,7 +300,7 @@ function pathOf(position: Position): string {
   return typeof position === 'number' ? `checks[${position}].` : position
 }
 
-/** What was found of a check. */
+/** The fields that were found of a check. */
 interface FoundFields {
   readonly api: string
   readonly headers: Header[] | undefined

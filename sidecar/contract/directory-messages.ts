@@ -13,7 +13,7 @@ import type {
   RevocationRecord,
   StaticTokenRecord,
   UserRecord,
-} from '../usecases/administration/records.ts'
+} from '../usecases/administration/named-records.ts'
 import type { PanelToken } from '../usecases/administration/tokens.ts'
 import type { RequestedPermission } from '../usecases/administration/users.ts'
 

@@ -193,10 +193,10 @@ function traceChange(
   })
 }
 
-/** How many changes of one sort by one requester have a line of their own each minute. */
+/** How many changes of one sort by one requester have a separate line each minute. */
 const CHANGE_LINES = 10
 
-/** Who asked, for the log. */
+/** The requester, for the log. */
 function namesOf(requester: Requester | undefined): { readonly [name: string]: string } {
   if (requester === undefined) return {}
   const { session } = requester

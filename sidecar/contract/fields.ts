@@ -84,7 +84,7 @@ export class Fields {
     return this.type === LENGTH_DELIMITED && length < 0x80 ? length : -1
   }
 
-  /** A byte of the text of this field, which is not read and has a length of its own. */
+  /** A byte of the text of this field, which is not read and has its own length. */
   byteAhead(index: number): number {
     return this.#bytes[this.#position + 1 + index] ?? 0
   }
@@ -113,7 +113,7 @@ export class Fields {
   /**
    * Reads this field as one character for each byte, whatever it contains.
    *
-   * @throws Error if it is no text, or truncated
+   * @throws Error if it is not a text, or truncated
    */
   characters(): string {
     const end = this.#endOfField()

@@ -1,7 +1,7 @@
 /**
- * The streams of `WatchChanges`. Each follower has a place in the list of records: what it has not been told
- * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
- * later, or `everything`.
+ * The streams of `WatchChanges`. Each follower has a place in the list of records: later records were not
+ * sent to it yet. So nothing is kept for a follower that does not read; it gets all of it at once later, or
+ * `everything`.
  */
 import type { Changes, Position, RecentRecord } from '../authority/directory-changes.ts'
 import { callError } from '../base/call-error.ts'
@@ -19,7 +19,7 @@ const QUIET_MS_MAX = 500
 /** Time between two looks at who needs a response, where nothing has changed, in milliseconds. */
 const LOOK_MS = 100
 
-/** How long followers are told before other calls have their turn, in milliseconds. */
+/** The time for sending to followers before other calls have their turn, in milliseconds. */
 const SLICE_MS = 2
 
 /** How long a follower may leave a response unread, in milliseconds. It has nothing in memory long before. */
@@ -40,9 +40,9 @@ interface Follower {
   readonly caller: IdentifiedCaller
   readonly accounts: ReadonlySet<string>
   place: number
-  /** Which rules it has. */
+  /** The rules that it has. */
   rules: Buffer | undefined
-  toldAtMs: number
+  notifiedAtMs: number
 }
 
 interface FollowersParts {
@@ -62,7 +62,7 @@ export class Followers {
   readonly #parts: FollowersParts
   readonly #now: () => number
   readonly #all = new Set<Follower>()
-  /** Those who are not told yet in this round. */
+  /** Those that wait for their turn in this round. */
   #round: Iterator<Follower> | undefined
   #again = false
   #stopWatching: (() => void) | undefined
@@ -88,7 +88,7 @@ export class Followers {
   }
 
   /**
-   * A follower that was told what this directory does not have gets nothing: what it was told is lost here.
+   * A follower with changes that this directory does not have gets nothing: those changes are lost here.
    * Nor does any while the directory does not answer: another sidecar may know more.
    *
    * @throws CallError `WATCHES_EXHAUSTED`, and where the directory cannot be asked
@@ -107,7 +107,7 @@ export class Followers {
     if (begun instanceof Promise) begun.catch((error: unknown) => responses.fail(error))
   }
 
-  /** @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has what a follower was told */
+  /** @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has the changes of a follower */
   expectToHave(position: Position | undefined): MaybePromise<void> {
     // Before the first change there is nothing to lose.
     const has = position === undefined || position.sequence === 0 || this.#parts.changes.has(position)
@@ -128,7 +128,7 @@ export class Followers {
     const place = goesOn ? changes.followed?.records.placeAfter(after) : undefined
     const follower: Follower = {
       ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
-      toldAtMs: Number.NEGATIVE_INFINITY,
+      notifiedAtMs: Number.NEGATIVE_INFINITY,
     }
     this.#all.add(follower)
     responses.onEnd(() => this.#left(follower))
@@ -151,7 +151,7 @@ export class Followers {
     clearInterval(this.#timer)
   }
 
-  /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
+  /** With another key or another rule for a kind, earlier answers about tokens may no longer hold. */
   #readBasis(): void {
     const before = this.#basis
     this.#basis = this.#parts.basis()
@@ -205,13 +205,13 @@ export class Followers {
 
   #head(): Head {
     const { changes, timeOfDay } = this.#parts
-    // The clock is read first: what is promised must not begin later than it says.
+    // The clock is read first: a promised time must not begin later than stated.
     const times = { sentAtMs: this.#now(), timeOfDayMs: timeOfDay() }
     this.#readBasis()
     const basis = this.#basis.name
     const validForMs = changes.knownForMs() ?? 0
     const { position, records } = changes.followed ?? {}
-    // What is not known to be all must not make anybody go on.
+    // A list that may be incomplete must not let a follower go on.
     if (validForMs === 0 || position === undefined || records === undefined)
       return { ...times, validForMs: 0, position: position ?? BEGINNING, basis, end: NOWHERE }
     return { ...times, validForMs, position, basis, end: records.end }
@@ -222,10 +222,11 @@ export class Followers {
     const nowMs = head.sentAtMs
     const rules = this.#parts.rules()
     // Without knowledge of the changes there is no word of them, and none that lets a follower go on.
-    const isNews = head.end !== NOWHERE && (place !== head.end || nowMs - follower.toldAtMs >= QUIET_MS_MAX)
+    const isNews =
+      head.end !== NOWHERE && (place !== head.end || nowMs - follower.notifiedAtMs >= QUIET_MS_MAX)
     if (rules === follower.rules && !isNews) return
     if (responses.unread) {
-      if (nowMs - follower.toldAtMs >= READER_MS_MAX)
+      if (nowMs - follower.notifiedAtMs >= READER_MS_MAX)
         responses.fail(callError('WATCHES_EXHAUSTED', { whose: 'clients that do not read' }))
       return
     }
@@ -243,7 +244,7 @@ export class Followers {
       )
     if (key !== undefined) bodies.set(key, response)
     responses.write(response)
-    Object.assign(follower, { place: head.end, rules, toldAtMs: nowMs })
+    Object.assign(follower, { place: head.end, rules, notifiedAtMs: nowMs })
   }
 
   #voidedSince(place: number, accounts: ReadonlySet<string>): Voided | undefined {
@@ -276,7 +277,7 @@ function voidedBy(records: readonly RecentRecord[], accounts: ReadonlySet<string
   for (const record of records) {
     const { touched } = record
     if (accounts.size > 0 && !concerns(record, accounts)) continue
-    // What becomes of the matrix is said by the rules.
+    // The rules show a change of the matrix.
     if (touched === 'nothing' || touched?.thing === 'matrix') continue
     if (touched === undefined || ++count > VOIDED_MAX) return EVERYTHING
     voided[touched.thing].add(touched.id)

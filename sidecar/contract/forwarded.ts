@@ -1,11 +1,11 @@
-/** The methods that a sidecar without a directory hands on to the one that it follows. */
+/** The methods that a sidecar without a directory forwards to the one that it follows. */
 import { type Forward, RefusedElsewhere } from '../authority/elsewhere.ts'
 import { type Method, type Methods, StatusError } from './call.ts'
 import { needsDirectory } from './handed-on.ts'
 import { handedOnWith } from './handler.ts'
 
 /**
- * The same methods, where those that need the directory are handed on.
+ * The same methods, where those that need the directory are forwarded.
  *
  * @param reachable whether other machines can reach the listener
  */

@@ -1,5 +1,5 @@
 /**
- * Calls that a sidecar hands on for one of its clients. Whatever a decision, the throttle, a turn or a
+ * Calls that a sidecar forwards for one of its clients. Whatever a decision, the throttle, a turn or a
  * record takes from a connection is then that of the client: as the sidecar says, if it is a caller with the
  * right `follow`.
  */
@@ -19,16 +19,16 @@ const DIRECTORY_SERVICE = '/portcullis.v1.DirectoryService/'
 const REVOKE = '/portcullis.v1.AuthorizationService/Revoke'
 const ISSUE = '/portcullis.v1.AuthorizationService/Issue'
 
-/** Whether a sidecar without a directory hands on the bytes of such a call. */
+/** Whether a sidecar without a directory forwards the bytes of such a call. */
 export function needsDirectory(path: string): boolean {
   return path.startsWith(DIRECTORY_SERVICE) || path === REVOKE
 }
 
-/** Most connections of clients of other sidecars that are known apart. */
+/** Most connections of clients of other sidecars that are distinguished. */
 const CONNECTIONS_MAX = 10_000
 
 /**
- * The same methods, which see the client of a call that is handed on.
+ * The same methods, which see the client of a forwarded call.
  *
  * @param reachable whether other machines can reach the listener
  */
@@ -134,7 +134,7 @@ class HandedOn {
   #report({ protocol, address }: ClientConnection): void {
     this.#services.trace.record({
       level: 'warn',
-      message: 'a call was handed on without proof of the right `follow`; where it came from is not believed',
+      message: 'a call was forwarded without proof of the right `follow`; where it came from is not believed',
       by: { protocol: protocol ?? 'grpc', address },
     })
   }

@@ -1,4 +1,4 @@
-/** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
+/** Shared parts of all handlers: their reading of a call, and their errors. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Presented } from '../authority/elsewhere.ts'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
@@ -18,7 +18,7 @@ import { type CallContext, type CallStatus, type ClientConnection, StatusError }
 import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
 
-/** Logs what the client is not told, and says how the call ends. */
+/** Logs the facts that the client does not get, and says how the call ends. */
 export function failure({ log, trace }: Reporting, error: unknown, context: CallContext): CallStatus {
   if (error instanceof StatusError) return error.status
   const failed = isFailure(error)
@@ -83,7 +83,7 @@ export function notAMessage(error: unknown, path = ''): CallError {
 
 /**
  * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A
- * caller token that identifies no one is no reason to refuse a user's own password.
+ * caller token that identifies no caller is not a reason to refuse a user's own password.
  */
 export function loginSource(
   { callers, trace }: Admitting,
@@ -92,7 +92,7 @@ export function loginSource(
 ): LoginSource {
   const caller = callers.findOrNobody(presented)
   if (caller !== undefined) return { type: 'caller', name: caller.name }
-  // The sidecar that hands on a login has looked at its token, too, and may know callers of its own.
+  // The sidecar that forwards a login has looked at its token, too, and may have other callers.
   if (presented.authorization.length > 0 && context.metadata(FORWARDED_HEADER).length === 0)
     trace.refused(
       'a login came with a wrong caller token',
@@ -105,7 +105,7 @@ export function loginSource(
 }
 
 /**
- * What a call presents to say who makes it.
+ * The secrets by which a call shows its caller.
  *
  * @param reachable whether other machines can reach the listener
  */
@@ -123,13 +123,13 @@ export function presentedIn(context: CallContext, reachable: boolean): Presented
   }
 }
 
-/** What says who makes a call, and which one it is. */
+/** The fields that name the caller of a call, and the call. */
 const HANDED_ON = ['authorization', 'x-auth-token', 'traceparent', 'tracestate'] as const
 
 /** Tells connections of this process from those of all others. */
 const PROCESS = randomText(9)
 
-/** What a sidecar without a directory hands on with a call. @param reachable as in `presentedIn` */
+/** Fields that a sidecar without a directory forwards with a call. @param reachable as in `presentedIn` */
 export function handedOnWith(context: CallContext, reachable: boolean): Presented {
   const { from, requestId } = presentedIn(context, reachable)
   const connection = `${PROCESS} ${nameOfConnection(context)}`
@@ -141,7 +141,7 @@ export function handedOnWith(context: CallContext, reachable: boolean): Presente
   }
 }
 
-/** Which request it was, for the log. */
+/** The id of the request, for the log. */
 export function requestOf({ requestId }: Pick<PresentedCredentials, 'requestId'>): { request_id?: string } {
   return requestId === undefined ? {} : { request_id: requestId }
 }
@@ -154,12 +154,12 @@ function isReachable({ protocol, remote }: ClientConnection, reachable: boolean)
 /** Where a client on a Unix socket is, for the audit trail and the log. */
 const UNIX_SOCKET: Whereabouts = 'unix socket'
 
-/** What of that identifies a caller. @param reachable as in `presentedIn` */
+/** The part of that which identifies a caller. @param reachable as in `presentedIn` */
 export function callerCredentialsIn(context: CallContext, reachable: boolean): CallerCredentials {
   return {
     authorization: context.metadata('authorization'),
     iamToken: context.metadata('x-auth-token'),
-    // Of a call that a sidecar hands on, the certificate is that of the sidecar.
+    // Of a call that a sidecar forwards, the certificate is that of the sidecar.
     certificateNames:
       reachable && context.metadata(FORWARDED_HEADER).length === 0 ? context.connection.certificateNames : [],
   }
@@ -170,7 +170,7 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
  * `undefined`: all are off.
  *
  * @param reachable as in `presentedIn`
- * @param observed whether what is denied passes all the same
+ * @param observed whether a denied request passes anyway
  */
 export function listenersOf(
   { decisions, callers, tracing, shadow }: Reporting & Recognizing,

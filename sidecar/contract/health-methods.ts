@@ -1,5 +1,5 @@
 /**
- * The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar
+ * The standard health service (`grpc.health.v1`). It shows probes and load balancers whether the sidecar
  * serves.
  */
 

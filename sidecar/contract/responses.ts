@@ -88,7 +88,7 @@ export class EncodedAnswers {
     writer.flag(CHECK_RESPONSE.verified, verified)
     writeToken(writer, CHECK_RESPONSE.token, token)
     if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
-    // Of a token that an upstream vouches for, the directory knows nothing.
+    // The directory has no record of a token that an upstream verifies.
     if (position !== undefined && token.authority === undefined && token.countsOnce !== true)
       writer.bytes(CHECK_RESPONSE.position, encodedPosition(position, basis))
     return writer.finish()

@@ -1,6 +1,6 @@
 /**
- * What the routes say of a request, and the routes themselves for followers, who find the route of a plain
- * request by themselves.
+ * The result of the routes for a request, and the routes themselves for followers, who find the route of a
+ * plain request by themselves.
  */
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../proto/gen/portcullis/v1/decision.ts'

@@ -79,7 +79,7 @@ function tracedMethod(name: string, method: Method, tracing: Tracing): Method {
 type Begin = (carrier: TraceCarrier, context: CallContext) => ReturnType<Tracing['begin']>
 type TraceCarrierOf = (context: CallContext, request: Buffer) => TraceCarrier
 
-/** What the call itself says of its trace goes before what its request says. */
+/** The trace context of the call itself goes before that of its request. */
 function traceCarrierFor(name: string): TraceCarrierOf {
   if (!name.startsWith(`${EXT_AUTHZ_SERVICE}/`)) return (context) => context
   return (context, request) =>

@@ -38,7 +38,7 @@ interface Watch {
   readonly source: string
   readonly connection: string
   readonly responses: Responses
-  /** Sends what the client was not yet told, before the watch ends with the sidecar. */
+  /** Sends the messages that the client has not received yet, before the watch ends with the sidecar. */
   readonly sendRest: (() => void) | undefined
   /** When the response was written that is not known to be read. */
   unreadSinceMs: number
@@ -139,12 +139,12 @@ class Counts {
   }
 }
 
-/** What is watched. */
+/** The watched value. */
 export class Topic {
   readonly #watches: Watches
   readonly #current: () => Buffer
   readonly #open = new Set<Watch>()
-  /** Those that have not been told of the last change. */
+  /** Those that have not been notified of the last change. */
   #untold = new Set<Watch>()
   /** Those that were notified, and may not have read it. */
   readonly #reading = new Set<Watch>()

@@ -9,7 +9,7 @@ import type { Queries } from './database.ts'
 import type { IamTokenQuery, Page, UserRecord } from './directory.ts'
 import { flag, lines, NEWLINE, number, text } from './rows.ts'
 
-/** What an application credential is, without its secret. */
+/** An application credential, without its secret. */
 export interface ApplicationCredentialRecord {
   /** 32 hex digits. */
   readonly id: string
@@ -31,7 +31,7 @@ export interface ApplicationCredentialRecord {
   readonly expiresAt: WrittenTime | undefined
 }
 
-/** What a login needs of an application credential. */
+/** The part of an application credential that a login needs. */
 export interface ApplicationCredentialLogin extends ApplicationCredentialRecord {
   /** PHC string. */
   readonly secretHash: string
@@ -49,7 +49,7 @@ export interface NewApplicationCredential
   readonly secretHash: string
 }
 
-/** Which credential a login means: by its id, or by its name among those of a user. */
+/** The key of the credential that a login means: by its id, or by its name among those of a user. */
 export type ApplicationCredentialKey =
   | { readonly id: string }
   | { readonly name: string; readonly account: string; readonly userName: string }
@@ -138,7 +138,7 @@ export class ApplicationCredentialChange {
   }
 
   /**
-   * Adds a credential. Those that ended with an earlier generation of the user give way.
+   * Adds a credential. Those that ended with an earlier generation of the user are evicted.
    *
    * @throws TooManyCredentials
    */

@@ -8,7 +8,7 @@ export function auditLine(record: AuditRecord): string {
   return `${JSON.stringify({ sequence, at, actor, action, account, ...named, details })}\n`
 }
 
-/** The fields of such a line that say which record it is, and what was done to whom. */
+/** The fields of such a line that say which record it is, and the action with its subject. */
 export type AuditLine = Readonly<
   Record<'at' | 'actor' | 'action' | 'account' | 'subject', string> & { sequence: number }
 >

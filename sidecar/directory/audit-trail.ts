@@ -34,7 +34,7 @@ export class AuditTrail {
       ? { low: first - 1, high: after ?? Number.MAX_SAFE_INTEGER }
       : { low: Math.max(first - 1, after ?? 0), high: Number.MAX_SAFE_INTEGER }
     if (filter !== undefined) return this.#filtered({ ...query, filter }, range)
-    // One more than asked for tells whether there is more.
+    // One more than asked for shows whether there is more.
     return pageOf(await this.#list(query, range, size + 1), size)
   }
 

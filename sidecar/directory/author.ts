@@ -1,14 +1,12 @@
-/**
- * Who makes a change: whose turn it is among the changes that wait, and what the audit trail says of them.
- */
+/** The author of a change: its turn among the changes that wait, and its name in the audit trail. */
 
 /**
  * The lanes of changes, the one with the most turns first.
  *
  * - `operators`: callers who may do everything, and the owner of the data folder.
- * - `revocations`: what takes rights away, by whomever.
- * - `administrators`: who administers an account.
- * - `users`: what users do for themselves.
+ * - `revocations`: changes that take rights away, by any author.
+ * - `administrators`: the administrators of an account.
+ * - `users`: changes of users for themselves.
  */
 export const CHANGE_LANES = { operators: 16, revocations: 8, administrators: 4, users: 1 } as const
 
@@ -18,7 +16,7 @@ export interface ChangeAuthor {
   /** The name in the audit trail. */
   readonly name: string
   readonly lane: ChangeLane
-  /** Whose changes count as theirs: principals of a lane take turns. */
+  /** The owner of the author's changes: principals of a lane take turns. */
   readonly principal: string
   /** How their call came in; `undefined`: there was none, for example on the command line. */
   readonly origin?: ChangeOrigin | undefined

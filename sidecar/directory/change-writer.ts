@@ -1,5 +1,5 @@
 /**
- * What all changes of the directory write with: rows, and the records of the audit trail, in one transaction.
+ * The writer of all changes of the directory: rows, and the records of the audit trail, in one transaction.
  */
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
@@ -24,12 +24,12 @@ export class ChangeWriter {
     this.#author = author
   }
 
-  /** Who makes the change, as the audit trail names them. */
+  /** The author of the change, as the audit trail names them. */
   get actor(): string {
     return this.#author.name
   }
 
-  /** What was recorded until now, and what was so already. */
+  /** The records until now, and those of facts that were so already. */
   get records(): readonly FeedRecord[] {
     return this.#records
   }
@@ -56,8 +56,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Ends what a user logs in with, and what they obtained with it: a holder of any of it must not get the
-   * user's new rights. Static tokens stay: they are not for logins. The caller records why.
+   * Ends the factors of a user, and the tokens that they obtained with them: a holder of any of it must not
+   * get the user's new rights. Static tokens stay: they are not for logins. The caller records why.
    */
   async endCredentialsOf(userId: string): Promise<void> {
     await this.queries.all(

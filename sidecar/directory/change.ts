@@ -21,7 +21,7 @@ import { number, optionalNumber, text } from './rows.ts'
 import { AUDIT_PROTECTION, type Dialect } from './schema.ts'
 
 export interface ChangeContext {
-  /** Who makes the change, for the audit trail. */
+  /** The author of the change, for the audit trail. */
   readonly author: Pick<ChangeAuthor, 'name' | 'origin'>
   /** Milliseconds since the epoch. */
   readonly nowMs: number
@@ -35,7 +35,7 @@ const DELETED_AT_ONCE = 1_000
 export class DirectoryChange {
   /** Reads what the transaction sees, including its own changes. */
   readonly records: DirectoryRecords
-  /** For the files beside this one, which have changes of their own. */
+  /** For the files beside this one, which have other changes. */
   readonly writer: ChangeWriter
   readonly #queries: Queries
   readonly #context: ChangeContext
@@ -151,7 +151,7 @@ export class DirectoryChange {
     if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
-  /** Returns whether their rights rose and what they logged in with has ended. */
+  /** Returns whether their rights rose and their factors have ended. */
   async setOwner(user: UserRecord, owner: boolean): Promise<boolean> {
     const rises = owner && !user.owner
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
@@ -171,13 +171,13 @@ export class DirectoryChange {
     return ended
   }
 
-  /** Returns whether their rights rose and what they logged in with has ended. */
+  /** Returns whether their rights rose and their factors have ended. */
   async setValidator(user: UserRecord, validator: boolean): Promise<boolean> {
     await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
     return this.#recordGrant(user, 'set_validator', { validator }, validator && !user.validator)
   }
 
-  /** Records what a user was given. If rights rise, what they log in with ends. Returns whether they rose. */
+  /** Records what a user was given. If rights rise, their factors end. Returns whether they rose. */
   async #recordGrant(
     user: UserRecord,
     verb: 'set_owner' | 'set_roles' | 'set_validator',
@@ -193,7 +193,7 @@ export class DirectoryChange {
     return true
   }
 
-  /** A former administrator of the account may have kept an invitation. Who made which is not stored. */
+  /** A former administrator of the account may have kept an invitation. The author of each is not stored. */
   async #endInvitationsIn(account: string): Promise<void> {
     await this.#queries.all(
       `DELETE FROM panel_links WHERE purpose = 'invitation' AND account_id =
@@ -328,7 +328,7 @@ export class DirectoryChange {
     await this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
   }
 
-  /** Changes nothing, but records that a credential was handed out again. */
+  /** Changes nothing, but records that a credential was given out again. */
   async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
     await this.writer.record('control_panel_user.copy_token', user, { token_id: tokenId })
   }

@@ -24,8 +24,8 @@ export interface Database extends Queries {
    */
   readonly verifying?: Queries
   /**
-   * What any process changed. A change is acknowledged only when every process of this host knows it; another
-   * host knows it within the staleness bound.
+   * The changes of all processes. A change is acknowledged only when every process of this host knows it;
+   * another host knows it within the staleness bound.
    */
   readonly changes: Changes
   /**
@@ -41,9 +41,9 @@ export interface Database extends Queries {
    */
   keep?(made: readonly AuditRecord[]): Promise<void>
   /**
-   * Resolves when everything that was read until now is on the disk. What leaves the directory must not be
-   * ahead of it: a token of a change that is lost would have the number of another one. Absent if a change is
-   * seen only when it is durable.
+   * Resolves when everything that was read until now is on the disk. An answer must not be ahead of the
+   * directory on the disk: a token of a change that is lost would have the number of another one. Absent if a
+   * change is seen only when it is durable.
    */
   durable?(): MaybePromise<void>
   close(): Promise<void>

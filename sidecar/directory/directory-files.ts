@@ -47,7 +47,7 @@ export class DirectoryFiles {
   }
 }
 
-/** Only another file counts as exchanged, for good. That the system does not say may be over in a moment. */
+/** Only another file counts as exchanged, for good. A failure of the system may end in a moment. */
 function identityOf(path: string): string {
   try {
     const { dev, ino } = statSync(path)

@@ -1,6 +1,6 @@
 /**
  * The directory: the data of the embedded authority. It contains accounts, projects, users, permissions,
- * static tokens and revocations. It stores no secret in the clear, and knows nothing of token formats or
+ * static tokens and revocations. It stores no secret in the clear, and does not know token formats or
  * protocols.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -161,7 +161,7 @@ export interface StaticTokenRecord {
   readonly name: string
   /** The last characters of its text; empty: an earlier version made it. */
   readonly lastFour: string
-  /** What its holder wrote about it, or empty. */
+  /** A note of its holder, or empty. */
   readonly note: string
   readonly createdAtMs: number
   readonly revokedAtMs: number | undefined
@@ -184,9 +184,9 @@ export interface AuditRecord {
   readonly actor: string
   /** For example `service_user.create`. */
   readonly action: string
-  /** Empty if the change concerns no account. */
+  /** Empty if the change does not concern an account. */
   readonly account: string
-  /** Name of what was changed: of a static token its key name. What has no name is named by its id. */
+  /** Name of what was changed: of a static token its key name. A subject without a name has its id here. */
   readonly subject: string
   /** Id of what was changed; empty: it has none, or an earlier version recorded the change. */
   readonly subjectId: string
@@ -209,9 +209,7 @@ export interface KnownAddresses {
   readonly truncated: boolean
 }
 
-/**
- * What records of the audit trail are searched for. A record matches if it does in everything that is set.
- */
+/** The records of the audit trail to search for. A record matches if it does in everything that is set. */
 export interface AuditFilter {
   /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */
   readonly actor?: string

@@ -1,6 +1,6 @@
 /**
  * Changes of the second factors of control panel users, and their use, which uses something up: the step of a
- * one-time code, the challenge of a passkey. What a user sets up or deletes is in the audit trail.
+ * one-time code, the challenge of a passkey. The audit trail has each new or deleted factor.
  */
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'

@@ -15,7 +15,7 @@ export interface PasskeyRecord {
   /** The id of the credential, in base64url. */
   readonly id: string
   readonly userId: string
-  /** What its user calls it. */
+  /** The name that its user gave it. */
   readonly name: string
   /** As COSE writes it. */
   readonly publicKey: Buffer
@@ -28,7 +28,7 @@ export interface PasskeyRecord {
   readonly lastUsedDay: number | undefined
 }
 
-/** Which second factors a user has. */
+/** The second factors that a user has. */
 export interface FactorKinds {
   readonly code: boolean
   readonly passkey: boolean

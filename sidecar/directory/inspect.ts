@@ -1,4 +1,4 @@
-/** What can be said about a directory without opening it as a sidecar does, which would migrate it. */
+/** Facts about a directory without opening it as a sidecar does, which would migrate it. */
 import type { AuditLine } from './audit-line.ts'
 import { madeIn } from './feed/made-changes.ts'
 import type { Position } from './feed/touches.ts'
@@ -23,7 +23,7 @@ export interface DirectoryState {
   readonly setBack: { readonly fromMs: number; readonly toMs: number } | undefined
   /** Number of the last change that this host has known of, where it is lost. */
   readonly lostChange: number | undefined
-  /** The clock of the database, where it has one of its own. */
+  /** The clock of the database, where it has a separate one. */
   readonly clockMs: number | undefined
   /** Standbys of PostgreSQL that may lack changes which were acknowledged. */
   readonly asynchronousStandbys: number
@@ -74,7 +74,7 @@ export function inspectDirectory(
 /** The version in which restorations came, which `hasChange` reads. */
 const RESTORATIONS_VERSION = 6
 
-/** Whether a directory has a change that a host has known of, or what stands for it. */
+/** Whether a directory has a change that a host has known of, or a substitute for it. */
 export async function hasChange(snapshot: Snapshot, known: Position): Promise<boolean> {
   if (snapshot.version < RESTORATIONS_VERSION) return false
   const presence = presenceOf(String(known.sequence), String(known.atMs))
@@ -131,7 +131,7 @@ async function lastChangeAtMs(snapshot: Snapshot): Promise<number | undefined> {
   return optionalNumber(row?.at_ms)
 }
 
-/** Hosts whose clocks differ by less take turns, and nothing comes of it. */
+/** Hosts whose clocks differ by less take turns, without harm. */
 const SET_BACK = `
   SELECT before_ms, at_ms FROM (
     SELECT sequence, at_ms, LAG(at_ms) OVER (ORDER BY sequence) AS before_ms

@@ -10,7 +10,7 @@ import { isObject } from './rows.ts'
 /** The last change: its number and its time, as `change`. */
 export const LAST_CHANGE_KNOWN = `SELECT sequence || ' ' || at_ms AS change FROM audit ORDER BY sequence DESC LIMIT 1`
 
-/** @param change as of `LAST_CHANGE_KNOWN`; anything else is none: there is none yet */
+/** @param change as of `LAST_CHANGE_KNOWN`; any other value means that there is none yet */
 export function lastChangeOf(change: unknown): Position | undefined {
   const [, sequence, atMs] = /^(\d+) (\d+)$/.exec(String(change)) ?? []
   return sequence === undefined ? undefined : { sequence: Number(sequence), atMs: Number(atMs) }
@@ -33,7 +33,7 @@ export function presenceQuery({ sequence, atMs }: Position): [query: string, par
   return [`SELECT ${presenceOf(':sequence', ':at_ms')} AS presence`, { sequence, at_ms: atMs }]
 }
 
-/** What `presenceOf` answers where the change is there. */
+/** The answer of `presenceOf` where the change is there. */
 export const THERE = 'there'
 
 /** @param presence as of `presenceOf` */

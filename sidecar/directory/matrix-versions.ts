@@ -16,10 +16,10 @@ type VersionAction = 'promoted' | 'rolled_back' | 'replaced'
 export interface MatrixVersion {
   /** Rises with each. */
   readonly position: number
-  /** Empty: each process has the matrix of its own configuration. */
+  /** Empty: each process has the matrix of its configuration. */
   readonly digest: string
   readonly action: VersionAction
-  /** Who put it in force, as the audit trail names them. */
+  /** The author who put it in force, as the audit trail names them. */
   readonly actor: string
   readonly reason: string
   readonly atMs: number
@@ -32,9 +32,9 @@ export interface KeptMatrix {
   readonly content: Buffer
 }
 
-/** What is put in force. */
+/** The matrix that is put in force. */
 export interface Placing {
-  /** `undefined`: each process has the matrix of its own configuration again. */
+  /** `undefined`: each process has the matrix of its configuration again. */
   readonly matrix: KeptMatrix | undefined
   readonly action: 'promoted' | 'rolled_back'
   readonly reason: string
@@ -48,7 +48,7 @@ export class MatrixVersionRecords {
     this.#queries = queries
   }
 
-  /** The matrix in force in every process; `undefined`: each has that of its own configuration. */
+  /** The matrix in force in every process; `undefined`: each has that of its configuration. */
   async inForce(): Promise<KeptMatrix | undefined> {
     const [row] = await this.#queries.all(`SELECT digest, content FROM matrix_versions ${LAST}`)
     return row && keptOf(row)

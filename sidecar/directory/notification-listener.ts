@@ -28,7 +28,7 @@ export class ChangeListener {
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   #client: Client | undefined
-  /** What the watcher heard last. */
+  /** The last position that the watcher received. */
   #told: boolean | undefined
 
   constructor(servers: Servers, channel: string, watcher: ChangeWatcher) {

@@ -38,9 +38,7 @@ export interface Siblings {
   /** Calls `hear` from now on with what each change of another process recorded. */
   /** @param hear resolves when this process knows of them, and of what was recorded before them */
   watch(hear: (records: readonly FeedRecord[]) => MaybePromise<void>): void
-  /**
-   * This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects.
-   */
+  /** This process changed the directory. Resolves when no sibling uses an older state. Never rejects. */
   changed(records: readonly FeedRecord[]): Promise<void>
 }
 

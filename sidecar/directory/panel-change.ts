@@ -194,7 +194,7 @@ export class PanelChange {
     return true
   }
 
-  /** Ends all sessions of a user but one. Who does it records why. */
+  /** Ends all sessions of a user but one. Its callers record why. */
   async endSessionsOf(userId: string, exceptId: string): Promise<void> {
     await this.#all('DELETE FROM panel_sessions WHERE user_id = :user AND id <> :except', {
       user: userId,

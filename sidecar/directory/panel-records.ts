@@ -30,7 +30,7 @@ export interface PanelSession {
   readonly endsAtMs: number
   /** Where it began: an IP address. */
   readonly address: string
-  /** What the browser said of itself. */
+  /** The name that the browser gave itself. */
   readonly client: string
 }
 

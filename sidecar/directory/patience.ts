@@ -35,7 +35,7 @@ export class Patience implements Queries {
     this.#options = options
   }
 
-  /** What callers get now without a question; `undefined`: their questions are asked. */
+  /** The error that callers get now without a question; `undefined`: their questions are asked. */
   get refusal(): CallError | undefined {
     return this.#refusal
   }

@@ -105,7 +105,7 @@ export class Servers {
   }
 
   /**
-   * Makes the settings of a new session, and looks whether its server may be used. They are no parameters of
+   * Makes the settings of a new session, and looks whether its server may be used. They are not parameters of
    * the connection, which poolers refuse.
    *
    * @throws Error if it may not

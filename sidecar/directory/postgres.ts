@@ -62,7 +62,7 @@ export const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('por
 const CHANNEL = 'portcullis_directory'
 /** A notification without records: which change was the last one, so that every process reads what is new. */
 export const NOTIFY = `SELECT pg_notify('${CHANNEL}', COALESCE((${LAST_CHANGE_KNOWN}), ''))`
-/** A change ends with this: number and time of the change before it, and what it recorded. */
+/** A change ends with this: number and time of the change before it, and its records. */
 const NOTIFY_RECORDS = `
   SELECT pg_notify('${CHANNEL}', COALESCE(
     (SELECT sequence || ' ' || at_ms FROM audit WHERE sequence < $1 ORDER BY sequence DESC LIMIT 1), '0 0') || ' ' || $2)`
@@ -331,7 +331,7 @@ class Postgres implements PostgresDatabase {
 
   /**
    * A pooler may give the session of one connection to another between two statements (transaction mode of
-   * PgBouncer). Then this process is not notified of changes, and what was found out about a server does not
+   * PgBouncer). Then this process is not notified of changes, and the findings about a server do not
    * hold for the next statement.
    *
    * @throws Error if it does

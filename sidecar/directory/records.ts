@@ -32,7 +32,7 @@ export class DirectoryRecords {
     this.#queries = queries
   }
 
-  /** For the files beside this one, which read records of their own. */
+  /** For the files beside this one, which read other records. */
   get queries(): Queries {
     return this.#queries
   }

@@ -358,7 +358,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     strict: '',
     sequence: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
     token_id_of_claims: "CAST(claims AS JSON) ->> 'jti'",
-    // PostgreSQL has checksums of its own (initdb --data-checksums).
+    // PostgreSQL has its own checksums (initdb --data-checksums).
     copies: '',
     copy_with_validator: '',
     panel_copies: '',

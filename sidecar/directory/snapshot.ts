@@ -15,13 +15,13 @@ export interface Snapshot {
   expectWhole(): Promise<void>
 }
 
-/** What is in the directory is wrong. Any other error says nothing of it: the disk may be full. */
+/** The content of the directory is wrong. Any other error does not mean that: the disk may be full. */
 export class DamagedDirectory extends Error {}
 
 /** The key of the configuration with the URL of a shared directory, for error messages. */
 export const URL_KEY = 'directory.url'
 
-/** What messages call a directory. The URL has a password. */
+/** The name of a directory in messages. The URL has a password. */
 export function nameOf({ file, shared }: DirectoryPlace): string {
   return shared === undefined ? file : URL_KEY
 }

@@ -12,7 +12,7 @@ export async function ofSqlite<T>(file: string, work: (snapshot: Snapshot) => Pr
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
-    // What is read first decides which state all later reads see.
+    // The first read decides which state all later reads see.
     database.exec('BEGIN')
     const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
       user_version: number
@@ -47,10 +47,10 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
 }
 
 /**
- * What SQLite's comparison of tables and indexes finds, which has a copy of every value that decides about a
- * token.
+ * The findings of SQLite's comparison of tables and indexes; an index has a copy of every value that decides
+ * about a token.
  *
- * @throws Error of SQLite if they cannot be compared, which says nothing of the file
+ * @throws Error of SQLite if they cannot be compared, which does not judge the file
  */
 export function damageOf(database: DatabaseSync): string | undefined {
   try {
@@ -68,8 +68,8 @@ export function isDamage(error: unknown): boolean {
 }
 
 /**
- * Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file
- * that is not there.
+ * Why SQLite failed, in words that a person can act on: it does not distinguish a lack of descriptors from a
+ * missing file.
  */
 export function causeOf(error: unknown): string {
   const isRefused = primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
@@ -85,7 +85,7 @@ function primaryCodeOf(error: unknown): number {
 
 const SQLITE_CANTOPEN = 14
 
-/** What a connection opens: the database, its log, the index of the log, and their folder for a moment. */
+/** Files of a connection: the database, its log, the index of the log, and their folder for a moment. */
 const FILES = 4
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */

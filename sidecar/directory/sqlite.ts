@@ -23,8 +23,8 @@ const BUSY_TIMEOUT_MS = 5_000
 const BUSY_RETRY_MS = 5
 
 /**
- * After so many pages in the log, a commit moves them to the file. It only happens where that is not done
- * every second.
+ * After this number of pages in the log, a commit moves them to the file. It only happens where that is not
+ * done every second.
  */
 const LOG_PAGES_MAX = 10_000
 
@@ -77,7 +77,7 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
   const emptying = new EmptyingLog(() =>
     oneAtATime(async () => {
-      // What SQLite syncs itself blocks the process, so it should find little.
+      // A sync by SQLite itself blocks the process, so it should find little.
       await log.sync().catch(() => {})
       return watch.look() || (log.failed ? log.recovers(expectLogEmptied) : writer.emptyLog())
     }),
@@ -194,7 +194,7 @@ class Connection implements Queries {
     }
   }
 
-  /** After this, what the log had is in the file, which is synced. @throws CallError if that fails */
+  /** After this, the pages of the log are in the file, which is synced. @throws CallError if that fails */
   expectLogEmptied(): void {
     try {
       if (this.#checkpoint()) return

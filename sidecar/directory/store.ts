@@ -61,7 +61,7 @@ export class DirectoryStore {
    * Runs `work` in one transaction, when it is the author's turn: either all of its changes take effect, or
    * none.
    *
-   * @param by who makes the change; a name alone is that of an operator
+   * @param by the author of the change; a name alone is that of an operator
    * @throws CallError `DIRECTORY_EXHAUSTED` if too many changes of the author's lane wait
    */
   async change<T>(by: ChangeAuthor | string, work: (change: DirectoryChange) => Promise<T>): Promise<T> {

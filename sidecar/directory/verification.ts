@@ -125,7 +125,7 @@ export class DirectoryVerification implements Directory {
 }
 
 const INACTIVE: TokenStatus = { active: false, addresses: [] }
-/** One shared object for all tokens of accounts without address restrictions, because so many are cached. */
+/** One shared object for all tokens of accounts without address restrictions, because many are cached. */
 const ACTIVE_ANYWHERE: TokenStatus = { active: true, addresses: [] }
 
 function status(addresses: unknown): TokenStatus {
@@ -154,7 +154,7 @@ function hasPermission(project: ':project' | 'projects.id'): string {
           AND CASE WHEN :account_counts = 1 THEN access_since ELSE selected_since END <= :change)))`
 }
 
-/** What is left of the condition when no revocation is looked at. */
+/** The rest of the condition when no revocation is looked at. */
 const IS_ACTIVE = `
   users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
   AND accounts.since <= :change

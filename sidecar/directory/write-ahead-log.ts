@@ -16,7 +16,7 @@ function syncData(descriptor: number): Promise<void> {
 
 const DISK_FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
 
-/** What a change gets that could not be written to a disk of this host. */
+/** The error of a change that could not be written to a disk of this host. */
 export function diskError(error: unknown): CallError {
   const isFull = DISK_FULL.has((error as NodeJS.ErrnoException).code)
   return callError(isFull ? 'DIRECTORY_FULL' : 'DIRECTORY_UNAVAILABLE', {}, { cause: error })

@@ -58,7 +58,7 @@ export interface EgressOptions {
 export interface EgressServer {
   /** The address with the port that was bound. */
   readonly address: string
-  /** Lets requests finish for so long, in milliseconds, then closes. */
+  /** Lets requests finish for a time in milliseconds, then closes. */
   close(drainMs: number): Promise<void>
 }
 
@@ -166,7 +166,7 @@ interface DoorOptions {
   readonly reports: Reports
 }
 
-/** What a request passes before it is forwarded. */
+/** The checks that a request passes before it is forwarded. */
 class Door {
   readonly #services: EgressServices
   readonly #targets: Targets
@@ -240,7 +240,7 @@ class Door {
     if (entry.refusal !== undefined) {
       const bound = BOUNDS[entry.refusal.reason]
       if (bound !== undefined) this.#reports.add(bound)
-      // A body that comes all the same is not read, so nothing can follow it.
+      // A body that comes anyway is not read, so nothing can follow it.
       sendRefusal(response, { ...entry.refusal, close: entry.refusal.close || hasBody(request) })
       return
     }
@@ -298,7 +298,7 @@ class Door {
   }
 }
 
-/** What a request broke that is refused before its route is looked for, by the reason. */
+/** The bound that a request broke that is refused before its route is looked for, by the reason. */
 const BOUNDS: Readonly<Record<string, EarlyBound | undefined>> = {
   REQUEST_INVALID: 'protocol_error',
   METHOD_NOT_SUPPORTED: 'protocol_error',

@@ -34,7 +34,7 @@ export function attemptOf(span: Span, { route }: Target, method = ''): Span {
   })
 }
 
-/** @param failures statuses from here on are failures: to a client, those of its own requests are too */
+/** @param failures statuses from here on are failures: to a client, those of its requests are too */
 export function tellStatus(span: Span, status: number, failures: 400 | 500): void {
   span.set({ 'http.response.status_code': status })
   if (status >= failures) span.failed(String(status))

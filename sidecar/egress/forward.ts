@@ -48,7 +48,7 @@ export interface Exchange {
   /** How long a body that is kept may take to arrive, in milliseconds. */
   readonly keptMs: number
   readonly trace: Trace
-  /** `undefined`: the request is not recorded. What its client says of a trace goes on as it came. */
+  /** `undefined`: the request is not recorded. The client's trace context goes on as it came. */
   readonly span?: Span | undefined
 }
 
@@ -73,7 +73,7 @@ export async function forward(exchange: Exchange): Promise<void> {
   }
 }
 
-/** What the client has sent and goes on sending. */
+/** The body that the client has sent and goes on sending. */
 type Body = { readonly kept: Buffer | null } | { readonly streamed: IncomingMessage }
 
 /**
@@ -87,7 +87,7 @@ function bodyOf({ request, keptMs }: Exchange): MaybePromise<Body | undefined> {
   if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: request }
   const kept = Buffer.allocUnsafe(Number(length))
   let arrived = 0
-  // What arrives a byte at a time takes only the memory of its bytes.
+  // A body that arrives a byte at a time takes only the memory of its bytes.
   request.on('data', (chunk: Buffer) => {
     arrived += chunk.copy(kept, arrived)
   })
@@ -105,7 +105,7 @@ function refuse(exchange: Exchange, plain: Refusal, cause?: Error): void {
   const { response, request } = exchange
   const refusal = plain.status >= 500 ? { ...plain, requestId: traceRefusal(exchange, plain, cause) } : plain
   if (response.destroyed) return
-  // What is left of the body is not read, so nothing else can follow on this connection.
+  // The rest of the body is not read, so no request can follow on this connection.
   if (!response.headersSent)
     sendRefusal(response, { ...refusal, close: refusal.close || isUnfinished(request) })
   // The client must not take what it has for the whole answer.
@@ -204,7 +204,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   #answer(status: number, headers: readonly string[]): void {
     const { request, response } = this.#exchange
-    // As long as the body goes on, no other request can follow. The answer may be over before it.
+    // As long as the body goes on, no other request can follow. The answer may end before it.
     if (isUnfinished(request)) response.shouldKeepAlive = false
     response.writeHead(status, returnedHeaders(headers))
   }

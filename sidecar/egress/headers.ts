@@ -1,4 +1,4 @@
-/** Which headers go on, in both directions. */
+/** The headers that go on, in both directions. */
 /** Of one connection alone (RFC 9110 §7.6.1), beside those that `Connection` lists. */
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -19,7 +19,7 @@ const CREDENTIALS = [
   'x-subject-token',
 ]
 
-/** What this server, or the connection to the target, says for itself. */
+/** Headers that this server, or the connection to the target, sets itself. */
 const OWN = ['host', 'expect']
 
 /** The header that marks an answer of this server. A target cannot send it. */
@@ -86,14 +86,16 @@ export function returnedHeaders(raw: readonly string[]): string[] {
 /** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
 function canonicalName(name: string): string {
   const lower = name.toLowerCase()
+  // Survives: `'_'` → `""`. It only spares to replace underscores where there are none.
   return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 
-/** What `Connection` lists. Its options `close` and `keep-alive` are no headers, which does no harm. */
+/** The headers in `Connection`. Its options `close` and `keep-alive` are not headers, without harm. */
 function listedIn(raw: readonly string[]): Set<string> | undefined {
   let listed: Set<string> | undefined
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string
+    // Survives: `name.length === 10` → `true`. It only spares to write most names in lower case once more.
     if (name.length === 10 && name.toLowerCase() === 'connection')
       listed = namesIn(raw[index + 1] as string, listed)
   }

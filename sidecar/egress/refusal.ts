@@ -99,7 +99,7 @@ export function refusalOf(error: unknown): Refusal {
   return { status, reason, message, ...(status === 503 && { headers: { 'retry-after': retryAfter } }) }
 }
 
-/** The application cannot fix what is wrong with the profile, so nothing of it is a 401 or a 429. */
+/** The application cannot fix a fault of the profile, so it is neither a 401 nor a 429. */
 function statusOf({ code }: CallError): number {
   switch (code) {
     case 'INVALID_ARGUMENT':
@@ -119,7 +119,7 @@ function statusOf({ code }: CallError): number {
   }
 }
 
-/** What went wrong between this server and a target. */
+/** The refusal for a failure between this server and a target. */
 export function refusalOfTarget(error: NodeJS.ErrnoException): Refusal {
   const code = codeOf(error)
   if (/^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$|^ETIMEDOUT$/.test(code)) return refusalFor('TARGET_TIMEOUT')

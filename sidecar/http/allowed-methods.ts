@@ -1,4 +1,4 @@
-/** Which methods a path has, for 405 and OPTIONS, and how a path without a route words its errors. */
+/** The methods that a path has, for 405 and OPTIONS, and how a path without a route words its errors. */
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 
 type Wording = FastifyContextConfig['sendError']
@@ -10,9 +10,7 @@ interface Route {
   readonly wording: Wording
 }
 
-/**
- * Which methods each path has. The router cannot be asked, because `*` and `:` in a path are special to it.
- */
+/** The methods of each path. The router cannot be asked, because `*` and `:` in a path are special to it. */
 export class Routes {
   readonly #routes = new Map<string, Route>()
 

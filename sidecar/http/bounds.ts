@@ -1,6 +1,6 @@
 /**
- * What the clients of the HTTP server may hold: connections, requests, and bodies that have not arrived as a
- * whole.
+ * The resources that clients of the HTTP server may hold: connections, requests, and bodies that have not
+ * arrived as a whole.
  */
 import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -25,13 +25,13 @@ const CONNECTIONS_MAX = 1_000
 /** Most bytes of unfinished bodies, of all clients. One body has `BODY_BYTES_MAX` at most. */
 const ARRIVING_BYTES_MAX = 33_554_432
 
-/** What a part of a body costs beside its bytes. Parts can have one byte each. */
+/** The cost of a part of a body beside its bytes. Parts can have one byte each. */
 const PART_BYTES = 128
 
 /** Paths that are answered also where there are too many connections. */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
-/** What tells operators of bounds that were exceeded, and of requests that no route sees. */
+/** The reports to operators of exceeded bounds, and of requests that no route sees. */
 export function newReports({ log, meters }: Pick<Reporting, 'log' | 'meters'>): Reports {
   return new Reports((counts) => {
     meters?.exceeded('http', counts)
@@ -46,12 +46,12 @@ export class Bounds {
   readonly #connections: HttpConnections
   readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
   readonly #reports: Reports
-  /** What has carried a request that began in this turn of the event loop. */
+  /** The carriers of requests that began in this turn of the event loop. */
   readonly #begun = new Set<object>()
 
   /** @param server has no routes yet */
   constructor(reports: Reports, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
-    // Who takes a request out of the server's hands before its body is read has bounds for it.
+    // A handler that takes over a request before its body is read has bounds for it.
     server.addHook('preParsing', (request, _reply, body, next) => {
       if (isUnfinished(request.raw)) this.#bodies.add(request.raw)
       next(null, body)

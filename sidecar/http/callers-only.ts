@@ -1,6 +1,6 @@
 /**
- * Who may ask over HTTP beside the contract. Where a call of the contract needs a caller token, so does this,
- * by the same rule and in the same words (`sidecar/contract/admission.ts`).
+ * The right to ask over HTTP beside the contract. Where a call of the contract needs a caller token, so does
+ * this, by the same rule and in the same words (`sidecar/contract/admission.ts`).
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'

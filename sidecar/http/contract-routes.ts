@@ -1,12 +1,12 @@
 /**
- * The routes of the contract: each call is handed over as it arrived, with the header fields of every answer.
+ * The routes of the contract: each call is passed on as it arrived, with the header fields of every answer.
  * Pages of listed origins may make calls, and no others.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IpAddress } from '../base/ip-address.ts'
 
-/** What answers the calls. */
+/** The part that answers the calls. */
 export interface Calls {
   /** `/package.Service/Method` of every method. */
   readonly paths: readonly string[]
@@ -26,7 +26,7 @@ export interface Calls {
   ): void
 }
 
-/** What the server knows of requests. */
+/** The server's knowledge of requests. */
 export interface AboutRequests {
   /** Lifts the limits on time of a request of HTTP/2. */
   readonly mayLast: (request: IncomingMessage) => void
@@ -62,10 +62,10 @@ const REQUEST_FIELDS = [
   ],
 ]
 
-/** What says which trace a call belongs to. */
+/** The fields that name the trace of a call. */
 const TRACE_FIELDS = ['traceparent', 'tracestate']
 
-/** What answers a call has a span of its own for it. */
+/** The handler of a call has a separate span for it. */
 const OWN_SPAN = { config: { tracing: 'none' } } as const
 
 export class ContractRoutes {

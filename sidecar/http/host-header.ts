@@ -22,7 +22,7 @@ interface OriginOptions extends PageAddress {
 }
 
 /**
- * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser
+ * The fault of the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser
  * on this machine could make its own host name resolve to 127.0.0.1.
  */
 export function hostProblem(
@@ -34,7 +34,7 @@ export function hostProblem(
   if (lacksHost(raw) || (raw.headersDistinct.host?.length ?? 0) > 1)
     return { status: 400, message: 'expected one Host header' }
   const { origin, host = '' } = headers
-  // The host first: one that is none of ours may be no host at all, and makes no URL.
+  // The host first: one that is not ours may not be a host at all, and makes no URL.
   if (
     hosts.has(host.toLowerCase()) &&
     (origin === undefined || isAllowedOrigin(origin, raw.url ?? '', host, options))

@@ -121,7 +121,7 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
     if (host !== undefined) reports.add('host')
     const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
-    // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own
+    // Every client gets the same keys, from every address. Envoy sends X-Forwarded-For with its own
     // requests, and no secret.
     if (request.routeOptions.url === JWKS) return bounds.begin(request.raw, next)
     const pretended = proxies?.problemOf(request.raw, asked)
@@ -185,7 +185,7 @@ function traceUnknownProxy({ trace }: Reporting, { id, socket }: FastifyRequest)
   trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
 }
 
-/** Logins and questions about access leave a trace of their own. */
+/** Logins and questions about access leave a separate trace. */
 function traceRefusal({ trace }: Reporting, request: FastifyRequest, error: Error): void {
   const { id, clientAddress, method, routeOptions } = request
   if (routeOptions.config?.ownTrace ?? method === 'POST') return
@@ -206,7 +206,7 @@ function addHealthRoutes(server: FastifyInstance, health: Health): void {
   })
 }
 
-/** Who has the directory can issue tokens, and has the keys that verify them. */
+/** A sidecar with a directory issues tokens, and has the keys that verify them. */
 function addReferral(server: FastifyInstance): void {
   const refer = async () => {
     throw callError('DIRECTORY_ELSEWHERE', {})
@@ -222,7 +222,7 @@ async function addOptionalRoutes(
   site: () => Site,
   mayLast: (request: IncomingMessage) => void,
 ): Promise<PageRequests | undefined> {
-  // Without proxies no one may ask.
+  // Without proxies no client may ask.
   if (authorize && proxies !== undefined) {
     const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
       import('../proxies/authorize-routes.ts'),
@@ -307,7 +307,7 @@ function newServer(
     // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone
     // redirects them.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
-    // Of several, Node makes one text, which is no id.
+    // Of several, Node makes one text, which is not an id.
     genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
     clientErrorHandler: (error, socket) => early.end(error, socket),
     // For a path that cannot be decoded, Fastify calls no hook.
@@ -336,7 +336,7 @@ function newServer(
   return server
 }
 
-/** The path for one of a Keystone that has a host of its own. */
+/** The path for one of a Keystone that has a separate host. */
 function fromRoot(url: string): string {
   return url.replace(/^\/+v3(?=[/?]|$)/, '/identity/v3')
 }

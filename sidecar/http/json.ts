@@ -78,7 +78,7 @@ export class JsonBodies {
   }
 }
 
-/** A body that would have to be decoded first. */
+/** A body that must be decoded first. */
 export class CodedBody extends Error {
   override readonly name = 'CodedBody'
   override readonly message = 'Content-Encoding: expected none, because no body is decoded here'

@@ -41,7 +41,7 @@ export interface HttpOptions {
   readonly jwks: boolean
   /** How AuthZEN is answered; `undefined`: it is not. */
   readonly authzen: AuthzenOptions | undefined
-  /** What the page may do; `undefined`: it is not served. */
+  /** The rights of the page; `undefined`: it is not served. */
   readonly console: ConsoleOptions | undefined
   /** Accepts the connections; `undefined`: this process does. */
   readonly connections?: ConnectionSource | undefined
@@ -98,7 +98,7 @@ export function listenAddressOf(options: HttpOptions): { readonly host: string; 
         ? `http address ${address}: expected HOST:PORT, or off`
         : `http address ${address}: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), or off; an address that other machines can reach needs http.tls`,
     )
-  // Discovery and the catalog tell clients where to go on, and no client can go there.
+  // Discovery and the catalog show clients an address that no client can reach.
   if (EVERY_ADDRESS.has(parsed.host) && publicUrl === undefined)
     throw new Error(`http address ${address}: expected http.public_url, the URL that clients use`)
   return parsed

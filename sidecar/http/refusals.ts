@@ -1,4 +1,4 @@
-/** What the log says of a request that is refused or fails. */
+/** The log's line about a request that is refused or fails. */
 import type { FastifyRequest } from 'fastify'
 import { CallError } from '../base/call-error.ts'
 import { whereabouts } from '../base/ip-address.ts'

@@ -1,6 +1,6 @@
 /**
- * https: TLS before HTTP/1.1 and HTTP/2 on one port. What limits a client of HTTP/1.1 limits one of HTTP/2
- * too, and the routes see the requests of both in the same form.
+ * https: TLS before HTTP/1.1 and HTTP/2 on one port. The limits of a client of HTTP/1.1 hold for one of
+ * HTTP/2 too, and the routes see the requests of both in the same form.
  */
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http'
 import {
@@ -52,8 +52,8 @@ const HANDSHAKE = 0x16
 const SEPARATOR_BYTES = 2
 
 /**
- * A host for which browsers are not told to use https alone: they ignore it for an address, and `localhost`
- * is the name of every other server of that machine, too.
+ * A host for which browsers do not get the order to use https alone: they ignore it for an address, and
+ * `localhost` is the name of every other server of that machine, too.
  */
 const NO_HSTS = /^(?:localhost\b|[\d.]+(?::|$)|\[|$)/i
 
@@ -68,7 +68,7 @@ export class SecureServers {
   /** Connections that have not sent anything yet. */
   readonly #silent = new Set<Socket>()
   readonly #unfollow: (() => void)[] = []
-  /** What stops the timer of a request that arrives. */
+  /** The function that stops the timer of a request that arrives. */
   readonly #untimed = new WeakMap<ServerHttp2Stream, () => void>()
   /** How many requests of a connection may last. */
   readonly #lasting = new WeakMap<Http2Session, number>()
@@ -279,7 +279,7 @@ function headersLikeHttp1(headers: IncomingHttpHeaders, stream: ServerHttp2Strea
 /**
  * Reads HTTP/1.1 from the stream of a connection. Node would hand what TLS decrypts to its parser directly,
  * also while the parser is paused because a long answer is still leaving: then the parser fails, and the
- * next request loses its connection. With a listener of its own, the stream holds the data back.
+ * next request loses its connection. With a separate listener, the stream holds the data back.
  */
 function readInTurn(connection: TLSSocket): void {
   if (connection.alpnProtocol !== 'h2') connection.on('data', () => {})

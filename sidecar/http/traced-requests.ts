@@ -22,7 +22,7 @@ export function addTracing(server: FastifyInstance, tracing: Tracing): void {
     if (call !== undefined) calls.set(request, call)
     next()
   })
-  // Not before, because a body that is read meanwhile comes from its connection, and belongs to no request.
+  // Not before, because a body that is read meanwhile comes from its connection, and not from a request.
   server.addHook('preHandler', (request, _reply, next) => {
     const call = calls.get(request)
     if (call === undefined) next()

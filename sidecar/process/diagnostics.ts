@@ -1,7 +1,7 @@
 /**
- * What `SIGUSR2` writes: a snapshot of this process for a person who must find out why it is slow, large or
+ * The snapshot of this process that `SIGUSR2` writes, for a person who must find out why it is slow, large or
  * unready. It holds no secret. A report of Node would: it has the environment and the command line. Loaded
- * when somebody asks.
+ * for the first snapshot.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { SCHEMA_VERSION } from '../directory/schema.ts'
 import type { Rules } from '../rules/rules.ts'
 import { droppedLogLines } from '../signals/log/log.ts'
 
-/** What is looked at. */
+/** The parts in the snapshot. */
 export interface Diagnosed {
   readonly config: Config
   readonly health: Pick<Health, 'state'>

@@ -1,4 +1,4 @@
-/** A running sidecar, and what it can be started with. */
+/** A running sidecar, and its options. */
 import type { Logger } from 'pino'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { LoginThrottle } from '../authority/throttle.ts'
@@ -60,7 +60,7 @@ export interface Sidecar extends Serving {
 }
 
 export interface StartOptions {
-  /** Is told the health at each change. */
+  /** Receives the health at each change. */
   readonly onHealth?: (state: HealthState) => void
   /** Whether metrics are counted; default: whether the configuration has a listener for them. */
   readonly metrics?: boolean

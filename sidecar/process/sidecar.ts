@@ -38,7 +38,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const metrics = opening.adopt(await openMetrics(options.metrics ?? hasMetrics(config)), close)
   const meters = metrics?.meters
   const listener = opening.adopt(await openHealth(config, sourceOf(health, metrics, log)), close)
-  // It is closed last: what ends has spans of its own.
+  // It is closed last: ending parts have their own spans.
   const tracing = opening.use(await openTraces?.({ log, meters }))
   const certificates = opening.adopt(openCertificates(config, log), close)
   const rules = opening.adopt(openRules(config, log, health), close)
@@ -105,7 +105,7 @@ function close(part: { close(): Promise<void> | void } | undefined): Promise<voi
   return part?.close()
 }
 
-/** What writes the snapshot is loaded when somebody asks. */
+/** The code that writes the snapshot is loaded for the first one. */
 function diagnose(diagnosed: Diagnosed): void {
   import('./diagnostics.ts')
     .then(({ writeDiagnostics }) => writeDiagnostics(diagnosed))

@@ -57,9 +57,9 @@ function passing({ observation }: Observing, reason: string): ProxyAnswer {
 }
 
 /**
- * A proxy takes out what clients say of themselves, or replaces it, before it asks. What it shows all the
- * same would reach the application, too: nginx takes out nothing that its configuration does not name. So it
- * does not pass in observe mode either.
+ * A proxy takes out what clients say of themselves, or replaces it, before it asks. A header that it shows
+ * would reach the application, too: nginx removes only headers that its configuration names. So it does not
+ * pass in observe mode either.
  */
 const IDENTITY_PRETENDED = {
   refused: 'NOT_CANONICAL',
@@ -123,7 +123,7 @@ const BODY_HEADER = 'x-portcullis-denial'
 /** Longest body in a header. nginx reads 4,096 bytes of headers, and answers with 500 if there are more. */
 const BODY_LENGTH_MAX = 2_000
 
-/** What is too long is left out: first what would have been accepted, then all of it. */
+/** A value that is too long is left out: first the accepted kinds, then all of it. */
 function withBodyInHeader(answer: ProxyAnswer): ProxyAnswer {
   if (answer.status === 200) return answer
   let body = asciiOf(answer.body)
@@ -146,8 +146,8 @@ interface Asked {
 }
 
 /**
- * What the path of the proxy's own request names, or what the routes find. The query is not read: Caddy puts
- * that of the client there, and proxies pass its headers on. The path is the proxy's own.
+ * The API that the path of the proxy's own request names, or that the routes find. The query is not read:
+ * Caddy puts that of the client there, and proxies pass its headers on. The path is the proxy's own.
  */
 function askedBy({ routes }: Ruled, { params, raw }: FastifyRequest): Asked | DenialAnswer {
   const { api } = params as { readonly api?: string }

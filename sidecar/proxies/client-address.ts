@@ -6,13 +6,13 @@ import type { Headers } from './denial-answer.ts'
 export const FORWARDED_FOR = 'x-forwarded-for'
 
 /**
- * The address of the client; `undefined`: no proxy vouches for one, and an account that restricts addresses
+ * The address of the client; `undefined`: no proxy states one, and an account that restricts addresses
  * refuses that.
  *
  * @param peer address that the proxy saw
  * @param headers those of the request, in order, with names in lower case
  * @param trustedHops how many of the addresses in `X-Forwarded-For` proxies of the operator wrote. They are
- * the last ones: each proxy adds the address of its client, and what stands before is the first client's own
+ * the last ones: each proxy adds the address of its client, and earlier ones are the first client's own
  * claim.
  */
 export function clientAddress(

@@ -33,7 +33,7 @@ export interface AskedRequest extends RouteRequest {
   readonly clientAddress: IpAddress | undefined
 }
 
-/** What was decided about it. */
+/** The decision about it. */
 export interface DecidedRequest extends ProxiedOutcome {
   readonly refused: undefined
   readonly api: string
@@ -85,7 +85,7 @@ export function decide(
   )
 }
 
-/** What becomes of the headers of a request that may pass. */
+/** The changes of the headers of a request that may pass. */
 export interface HeaderChanges {
   readonly set: Headers
   /** Envoy removes after it sets, so none of them is among those to set. */
@@ -106,8 +106,8 @@ export function headerChanges(
 }
 
 /**
- * What becomes of the headers of a request that passes in observe mode and would be denied: nothing is said
- * of its sender, and the client's own credential stays.
+ * The changes of the headers of a request that passes in observe mode and would be denied: they do not name
+ * its sender, and the client's own credential stays.
  */
 export function observedChanges(reason: string, came: Headers): HeaderChanges {
   const set = [[WOULD_DENY_HEADER, reason]] as const

@@ -65,10 +65,10 @@ function callErrorOf(error: unknown): CallError {
 }
 
 /**
- * Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route
+ * Logs the facts that the client does not get. Many of a kind are counted, because every request of a route
  * brings one.
  *
- * @param observed whether the request passes all the same
+ * @param observed whether the request passes anyway
  */
 export function traceFailure(
   { trace, tracing }: Reporting,
@@ -91,7 +91,7 @@ export function traceFailure(
     })
 }
 
-/** Whether a failure may be over when the client tries again. */
+/** Whether a failure may have ended when the client tries again. */
 function isTemporary(code: CallError['code']): boolean {
   switch (code) {
     case 'RESOURCE_EXHAUSTED':

@@ -140,7 +140,7 @@ function okAnswer({ set, removed }: HeaderChanges, { routes }: Ruled): ProxyAnsw
   return { status: 200, headers: [...set, [REMOVED_HEADER, all.join(',')]], body: '' }
 }
 
-/** A repeated Host is none. HTTP/2 has `:authority` in its place. */
+/** A repeated Host counts as none. HTTP/2 has `:authority` in its place. */
 function hostOf({ raw, headers }: FastifyRequest): string | undefined {
   return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
 }
@@ -149,8 +149,8 @@ function hostOf({ raw, headers }: FastifyRequest): string | undefined {
 const NOTHING = 'routes'
 
 /**
- * Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the
- * client asked for.
+ * Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into the operator's settings, and the client's
+ * target.
  */
 function readPath(url: string): { settings: ReturnType<typeof readRouteSettings>; target: string } {
   const rest = url.slice(PREFIX.length)

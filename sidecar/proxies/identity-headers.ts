@@ -1,6 +1,6 @@
 /**
- * What the server behind a proxy learns about the sender of a request, as headers: only facts that an
- * authority vouches for. The same names that a client sent itself are taken out.
+ * Headers about the sender of a request, for the server behind a proxy: only facts that an authority
+ * verifies. The same names that a client sent itself are taken out.
  */
 
 import { RULES_HEADER } from '../../engine/denial.ts'
@@ -31,12 +31,12 @@ export const FACTS: readonly Fact[] = [
   fact('authority', ({ authority }) => authority),
 ]
 
-/** What it lists does not go beyond the next proxy. */
+/** Headers that it lists do not go beyond the next proxy. */
 const CONNECTION = 'connection'
 
 const LISTED = /(?:^|,)[ \t]*x[-_]portcullis[-_]/i
 
-/** Whether the client tells proxies behind this one to take out what is said of it. */
+/** Whether the client orders proxies behind this one to remove identity headers. */
 export function listsIdentity(came: Headers): boolean {
   return came.some(([name, value]) => name === CONNECTION && LISTED.test(value))
 }
@@ -82,9 +82,7 @@ export function everyIdentityHeader(
   return headers
 }
 
-/**
- * The headers for a request that passes in observe mode and would be denied. They say nothing of its sender.
- */
+/** The headers for a request that passes in observe mode and would be denied. They do not name its sender. */
 export function wouldDenyHeaders(reason: string): Headers {
   return [...IDENTITY_HEADERS.map((name) => [name, ''] as const), [WOULD_DENY_HEADER, reason]]
 }
@@ -115,7 +113,7 @@ function isAmong(headers: Headers, name: string): boolean {
   return headers.some(([each]) => each === name)
 }
 
-/** Which headers of a request matter to an engine. */
+/** The headers of a request that matter to an engine. */
 export interface Relevance {
   /** The headers in which it looks for credentials, in lower case. */
   readonly carriers: ReadonlySet<string>
@@ -132,10 +130,13 @@ const RELEVANCE = new WeakMap<Engine, Relevance>()
 
 export function relevanceTo(engine: Engine): Relevance {
   let relevance = RELEVANCE.get(engine)
+  // Survives: `relevance === undefined` → `true`. It only spares to find out the same again for each request.
   if (relevance === undefined) {
     const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
     const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
     relevance = { carriers, names, isRelevant: (name) => names.has(canonical(name)) || isIdentity(name) }
+    // Survives: `RELEVANCE.set(engine, relevance)` → `;`. It only spares to find out the same again for each
+    // request.
     RELEVANCE.set(engine, relevance)
   }
   return relevance
@@ -143,6 +144,8 @@ export function relevanceTo(engine: Engine): Relevance {
 
 /** Whether a header of that name says something of the sender, in whatever way it is written. */
 export function isIdentity(name: string): boolean {
+  // Survives: `(name.charCodeAt(2) | 0x20) === LETTER_P` → `true`. It only spares the expression, which no
+  // other name fits.
   return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
 }
 
@@ -151,6 +154,7 @@ const LETTER_P = 'p'.charCodeAt(0)
 /** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
 function canonical(name: string): string {
   const lower = name.toLowerCase()
+  // Survives: `'_'` → `""`. It only spares to replace underscores where there are none.
   return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 

@@ -1,30 +1,30 @@
 /**
- * Observe mode: every request that a proxy asks about passes, and what it would have been answered is told.
- * So a guard is put before a service that has none, and nobody is locked out by a mistake.
+ * Observe mode: every request that a proxy asks about passes, and its answer is reported.
+ * So a guard can be put before a service that has none, and a mistake locks out no client.
  */
 
 /** A protocol by which proxies ask. */
 export type ProxyProtocol = 'authorize' | 'ext_authz' | 'ext_authz-http'
 
-/** What observes, and whom it tells. */
+/** The observer, and its listeners. */
 export interface ObservationOptions {
   /** When it ends, in milliseconds since the epoch; `undefined`: never. */
   readonly untilMs: number | undefined
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Is told once. @param passed how many requests passed that would have been denied */
+  /** Called once. @param passed how many requests passed that would have been denied */
   readonly onEnd: (passed: number) => void
-  /** Is told of each request that passes and would have been denied. */
+  /** Called for each request that passes and would have been denied. */
   readonly onPassed: (protocol: ProxyProtocol, reason: string) => void
 }
 
-/** What protocols of proxies are given. */
+/** The observation for protocols of proxies. */
 export interface Observing {
   /** `undefined`: requests that are denied do not pass. */
   readonly observation: Observation | undefined
 }
 
-/** Time between two looks at the clock, so that the end is told also where nobody asks. */
+/** Time between two looks at the clock, so that the end is reported also without a request. */
 const LOOK_MS = 1_000
 
 export class Observation {
@@ -38,7 +38,7 @@ export class Observation {
     if (options.untilMs !== undefined) this.#timer = setInterval(() => this.isOn(), LOOK_MS).unref()
   }
 
-  /** Whether every request passes now. What is over stays over, also where the clock is set back. */
+  /** Whether every request passes now. An end stays an end, also where the clock is set back. */
   isOn(): boolean {
     const { untilMs = Number.POSITIVE_INFINITY, now, onEnd } = this.#options
     if (!this.#over && now() >= untilMs) {

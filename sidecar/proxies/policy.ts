@@ -1,13 +1,13 @@
 /**
- * What an operator says about the requests of a proxy's route, as names and values: which API they ask for,
- * whose resources these are, and what else the decision depends on.
+ * An operator's settings for the requests of a proxy's route, as names and values: the API, the owner of the
+ * resources, and further facts for the decision.
  */
 import type { Scope } from '../../engine/index.ts'
 import { type FieldViolation, invalidArgument, invalidFields } from '../base/call-error.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
 import type { Replacement } from '../usecases/decide-proxied.ts'
 
-/** What an operator says about a route of a proxy. */
+/** An operator's settings for a route of a proxy. */
 export interface RouteSettings {
   /** Where it was written, for errors: `context_extensions`. */
   readonly place: string
@@ -24,7 +24,7 @@ export interface RouteSettings {
     | undefined
 }
 
-/** What is asked about a request. */
+/** The question about a request. */
 export interface RequestPolicy {
   readonly refused: undefined
   readonly api: string
@@ -87,7 +87,7 @@ export function readRouteSettings(
 }
 
 /**
- * What is asked about a request, by what the operator says about its route and by the routes of the
+ * The question about a request, by the operator's settings for its route and by the routes of the
  * configuration. Where both say something, they must agree: a mistake in one of them opens nothing.
  *
  * @param match what the routes of the configuration found; `undefined`: there are none

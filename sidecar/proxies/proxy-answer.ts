@@ -42,7 +42,7 @@ export function answerProxy(
   { answerTo, failed }: ProxyAnswers,
 ): void {
   const { request } = reply
-  // Asked once, so that the answer and what is told of it agree.
+  // Asked once, so that the answer and the report of it agree.
   const observed = services.observation?.isOn() === true
   const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
   const fail = (error: unknown) => {

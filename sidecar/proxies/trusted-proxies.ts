@@ -19,8 +19,8 @@ export interface ProxyOptions {
   /** Addresses and ranges that the proxies send from. */
   readonly addresses: readonly string[]
   /**
-   * What they prove themselves by, too; `undefined`: the address alone counts, and no address of this
-   * machine.
+   * The secrets by which they prove themselves, too; `undefined`: the address alone counts, and no address of
+   * this machine.
    */
   readonly secrets: ProxySecretFile | undefined
 }
@@ -79,9 +79,8 @@ export class TrustedProxies {
   }
 
   /**
-   * What is wrong with a request that says where it came from, or that it is a proxy's. It is refused and not
-   * answered as one of the sender's own: an account may allow the address of a proxy, and would be open to
-   * all its clients.
+   * The fault of a request that claims an origin or a proxy. It is refused and not answered as one of the
+   * sender's own: an account may allow the address of a proxy, and would be open to all its clients.
    *
    * @param asked whether only proxies may send such a request
    */
@@ -97,7 +96,7 @@ export class TrustedProxies {
    * Where a request came from: the last address that is not a proxy's, of the sender and of what
    * X-Forwarded-For lists. Hop 0 is the sender, which `problemOf` has looked at. The secret says nothing
    * about the hops behind it: a process of this machine can be a client of the proxy, too. Where a proxy
-   * names something else than an address, what stands before it is not looked at.
+   * names something else than an address, the parts before it are not looked at.
    */
   clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): IpAddress | undefined {
     let client = ipAddress(socket.remoteAddress)
@@ -149,7 +148,7 @@ export class TrustedProxies {
 class ProxySecrets {
   readonly #file: WatchedFile<readonly Buffer[]>
   #digests: readonly Buffer[]
-  /** What each connection has proven itself by, and when these were the secrets. */
+  /** The proof of each connection, and the secrets at that time. */
   readonly #proven = new WeakMap<object, { readonly text: string; readonly digests: readonly Buffer[] }>()
 
   constructor({ path, read }: ProxySecretFile, log?: Pick<Logger, 'info' | 'error'>) {

@@ -32,7 +32,7 @@ export interface RulesOptions {
   readonly onLook?: (found: Look) => void
 }
 
-/** What a look at the matrix file showed. */
+/** The result of a look at the matrix file. */
 export interface Look {
   /** The file cannot be used, and the last good rules are in force. */
   readonly refused: boolean
@@ -41,7 +41,7 @@ export interface Look {
 }
 
 /**
- * Makes what somebody needs of an engine that is about to be in force. Returns what puts it in the place of
+ * Makes a value for an engine that is about to be in force. Returns what puts it in the place of
  * the last one.
  */
 export type Preparation = (engine: Engine) => Steps<() => void>
@@ -52,7 +52,7 @@ interface Compiled {
   readonly matrix: Matrix | undefined
 }
 
-/** An engine, and what puts in place what was made of it. */
+/** An engine, and the function that puts its parts in place. */
 interface Ready extends Compiled {
   readonly place: readonly (() => void)[]
 }
@@ -77,7 +77,7 @@ export class Rules {
   readonly #onLook: ((found: Look) => void) | undefined
   readonly #onOverruled: ((engine: Engine) => void) | undefined
   #refused = false
-  /** Whether somebody asked for a look while the file was read. */
+  /** Whether a look was asked for while the file was read. */
   #lookAgain = false
   /** When the rules were last known to be those of the file. */
   #confirmedAtMs = elapsedMs()

@@ -16,7 +16,7 @@ export interface Destination {
   close(): Promise<void>
 }
 
-/** The destination is there and takes no lines for now. */
+/** The destination is there and does not take lines for now. */
 export class WriteLater extends Error {
   override readonly name = 'WriteLater'
   /** How long it wants to be left alone, in milliseconds. */
@@ -82,7 +82,7 @@ export class Backlog {
     this.#blocksAWrite = Math.min(BLOCKS_A_WRITE, Math.floor(this.#blocksMax / 2))
   }
 
-  /** A block with room for a line of so many bytes; `undefined`: there is none. */
+  /** A block with room for a line of a given length; `undefined`: there is none. */
   room(bytes: number): Block | undefined {
     const last = this.#last
     if (last.length === 0) this.#writeSoon()
@@ -99,7 +99,7 @@ export class Backlog {
     return this.#full.reduce((sum, { lines }) => sum + lines, this.#last.lines)
   }
 
-  /** Writes what waits, for so long, in milliseconds. @returns how many lines are lost */
+  /** Writes the waiting lines for a time in milliseconds. @returns how many lines are lost */
   async close(withinMs: number): Promise<number> {
     this.#closing = true
     clearTimeout(this.#timer)
@@ -127,7 +127,7 @@ export class Backlog {
     if (this.#closing) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      // While there are others, the last block goes on: a few lines must not take the room of many.
+      // While others wait, the last block goes on: a few lines must not take the room of many.
       if (this.#full.length === 0) this.#pushLast()
       this.#write()
     }, ms).unref()
@@ -168,7 +168,7 @@ export class Backlog {
     return this.#full.slice(0, BLOCKS_A_WRITE_MAX).map(({ bytes, length }) => bytes.subarray(0, length))
   }
 
-  /** So many bytes are done with. What is left of a block moves to its front. */
+  /** So many bytes are done with. The rest of a block moves to its front. */
   #take(bytes: number): void {
     let left = bytes
     for (let block = this.#full[0]; block !== undefined && left > 0; block = this.#full[0]) {

@@ -4,10 +4,10 @@ import { poolTo, UNCODED } from '../base/net/pool.ts'
 import { retryAfterMs } from '../base/net/retry-after.ts'
 import type { OtlpOptions } from '../config/otlp.ts'
 
-/** What an endpoint answers. */
+/** The answer of an endpoint. */
 export interface OtlpAnswer {
   readonly status: number
-  /** What its `Retry-After` says, in milliseconds. */
+  /** The value of its `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number | undefined
   /** Of a success; `undefined`: it is longer than any answer of OTLP, or coded. */
   readonly body?: string | undefined

@@ -1,4 +1,4 @@
-/** What spans and lines of the decision log say of the process that they come from. */
+/** The attributes of the process in its spans and lines of the decision log. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { packageVersion } from '../base/package.ts'

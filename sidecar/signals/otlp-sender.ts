@@ -1,6 +1,6 @@
 /**
- * Sends lines to an endpoint of OpenTelemetry. Lines of the decision log and spans are sent alike: what the
- * endpoint takes, rejects, or wants later or in smaller parts is found out here.
+ * Sends lines to an endpoint of OpenTelemetry. Lines of the decision log and spans are sent alike: this file
+ * learns whether the endpoint takes them, rejects them, or wants them later or in smaller parts.
  */
 import { type BacklogOptions, type Destination, linesIn, WriteLater } from './backlog.ts'
 import type { OtlpAnswer } from './otlp-endpoint.ts'
@@ -13,7 +13,7 @@ export interface OtlpSenderOptions {
   readonly onDelivered?: (lines: number) => void
 }
 
-/** What OTLP says about a request that may be sent again. */
+/** The statuses after which OTLP allows to send a request again. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const TOO_LARGE = 413
@@ -105,7 +105,7 @@ function problemOf(status: number): string {
 
 const LINE_FEED = 0x0a
 
-/** The first lines of these: as many as have so many bytes, but at least one. */
+/** The first lines of these: as many as fit into a number of bytes, but at least one. */
 function beginning(lines: Buffer, bytesMax: number): Buffer {
   if (lines.length <= bytesMax) return lines
   const end = lines.lastIndexOf(LINE_FEED, bytesMax - 1) + 1

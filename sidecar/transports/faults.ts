@@ -1,7 +1,7 @@
 /** Deadlines, and requests that break the protocol: the same on every transport. */
 import { STATUS, StatusError } from '../contract/call.ts'
 
-/** The longest timer of Node, in milliseconds. A deadline after that is none. */
+/** The longest timer of Node, in milliseconds. A deadline after that counts as none. */
 export const TIMER_MS_MAX = 2 ** 31 - 1
 
 export const DEADLINE_EXCEEDED = new StatusError({

@@ -13,13 +13,13 @@ const INFLATIONS_MAX = 2
 
 const NOTHING = Buffer.alloc(0)
 
-/** A message that does not fit into so many bytes is kept in segments of this size. */
+/** A message that does not fit into this number of bytes is kept in segments of this size. */
 const SEGMENT_BYTES = 262_144
 
-/** Memory of so many bytes is given back by hand. */
+/** Memory of this size is given back by hand. */
 const RELEASED_BYTES = 65_536
 
-/** The message between the bytes if exactly one is there and it is not compressed: what most calls send. */
+/** The message between the bytes if exactly one is there and it is not compressed: as in most calls. */
 export function soleMessage(bytes: Buffer, start: number, end: number): Buffer | undefined {
   if (end - start < PREFIX_BYTES || bytes[start] !== 0) return undefined
   return lengthAt(bytes, start) === end - start - PREFIX_BYTES
@@ -197,7 +197,7 @@ const waiting: (() => void)[] = []
 let inflating = 0
 
 /**
- * Reads a compressed message. What it would become beyond the limit is not made.
+ * Reads a compressed message. Bytes beyond the limit are not made.
  *
  * @param damaged the code of the error for bytes that are not gzip
  */

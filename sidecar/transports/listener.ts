@@ -33,7 +33,7 @@ export interface Listener {
   close(): void
 }
 
-/** What is told of connections. */
+/** The receiver of connections. */
 export interface Acceptor {
   /** Serves a connection. @param socket plain, or with TLS and a client whose certificate is verified */
   accept(socket: Socket, peer: ClientConnection): void
@@ -99,7 +99,7 @@ class TlsAcceptor {
   }
 
   accept(socket: Socket): void {
-    // A handshake holds memory before anybody is known.
+    // A handshake holds memory before the client is known.
     const source = connectionSource(socket.remoteAddress)
     const bound = this.#handshakes.makeRoom(source, (exceeded) => this.#acceptor.exceeded(exceeded))
     if (bound !== undefined) {
@@ -153,7 +153,7 @@ function contextOf({ certificate, key, clientCa }: Certificates) {
   return { cert: certificate, key, ca: clientCa ?? Buffer.alloc(0), minVersion: TLS_VERSION_MIN } as const
 }
 
-/** The names of the certificate are read when somebody asks, which costs more than a check. */
+/** The names of the certificate are read on request, which costs more than a check. */
 function secureConnection(socket: TLSSocket): ClientConnection {
   let names: readonly CertificateName[] | undefined
   return {

@@ -1,5 +1,5 @@
 /**
- * The life of a call that is not over at once, whatever carries it: it takes a request, hands it to the
+ * The life of a call that does not end at once, over any transport: it takes a request, hands it to the
  * handler, waits while that works or the client leaves responses unread, and ends once. Each transport says
  * how requests arrive and how responses leave.
  */
@@ -15,7 +15,7 @@ import type {
 } from '../contract/call.ts'
 import { NOT_ONE_MESSAGE } from './faults.ts'
 
-/** With so many bytes unsent, no further request of a stream is taken. */
+/** With this number of unsent bytes, no further request of a stream is taken. */
 export const UNSENT_BYTES_MAX = 65_536
 
 export abstract class LiveCall implements Responses {
@@ -23,7 +23,7 @@ export abstract class LiveCall implements Responses {
   protected readonly context: CallContext
   readonly #statusOf: StatusOf
   readonly #listeners: (() => void)[] = []
-  /** What takes the requests of a call that can have many. */
+  /** The receiver of the requests of a call that can have many. */
   #requests: Requests | undefined
   /** The request of a call that has one. */
   #request: Buffer | undefined
@@ -48,14 +48,14 @@ export abstract class LiveCall implements Responses {
   protected abstract readonly allHere: boolean
   /** How a call ends whose last request is not whole. */
   protected abstract readonly incomplete: StatusError
-  /** Lets the client send what is missing. @param isWhole whether that is nothing but the end */
+  /** Lets the client send the rest. @param isWhole whether that is nothing but the end */
   protected awaitMore(_isWhole: boolean): void {}
   /**
    * Whether the client has read enough for another request to be taken. Otherwise the transport calls `take`
    * when it has.
    */
   protected abstract hasRoom(): boolean
-  /** Nothing more of a request is awaited: the handler is about to have it, or has begun without one. */
+  /** No further part of a request is awaited: the handler is about to have it, or has begun without one. */
   protected complete(): void {}
   /** A handler has begun to work on a request, or has ended. */
   protected works(_isWorking: boolean): void {}
@@ -186,7 +186,7 @@ export abstract class LiveCall implements Responses {
   }
 
   write(response: Buffer): void {
-    // A handler may write at any time, and knows nothing of how that can fail.
+    // A handler may write at any time, and does not see its failures.
     this.attempt(() => {
       this.send(response, !this.#begun)
       this.#begun = true
@@ -198,7 +198,7 @@ export abstract class LiveCall implements Responses {
   }
 
   fail(error: unknown): void {
-    // What is thrown is logged, even where no client waits for it any longer.
+    // A thrown error is logged, even where no client waits for it any longer.
     this.#finish(this.#statusOf(error, this.context))
   }
 

@@ -1,4 +1,4 @@
-/** What carries calls: a server that listens, runs the methods, and can be closed. */
+/** A transport of calls: a server that listens, runs the methods, and can be closed. */
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
 import type { SocketAccess } from '../base/net/unix-socket.ts'
@@ -27,7 +27,7 @@ export interface ConnectionBounds {
 export interface TransportOptions {
   /** `HOST:PORT` or `unix:PATH`. */
   readonly address: string
-  /** Who may connect to a Unix socket; default: the user and the group of this process. */
+  /** The rights to connect to a Unix socket; default: the user and the group of this process. */
   readonly socket?: SocketAccess | undefined
   /** Of a listener with TLS; every client must present a certificate. */
   readonly certificates: WatchedCertificates | undefined
@@ -43,7 +43,7 @@ export interface TransportOptions {
   readonly statusOf: StatusOf
   /** The metadata that handlers ask for; default: `METADATA_NAMES`. */
   readonly metadataNames?: readonly string[]
-  /** Bounds were exceeded, so often since the last time. */
+  /** Bounds were exceeded, with the number since the last report. */
   readonly onExceeded: (counts: Readonly<Record<string, number>>) => void
 }
 

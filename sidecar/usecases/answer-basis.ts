@@ -1,14 +1,14 @@
 /**
- * What answers about tokens rest on besides the directory: the signing keys, and which permissions each kind
- * of token asks for. Neither has a position in the feed of changes, so a follower is told the name of both.
+ * The basis of answers about tokens besides the directory: the signing keys, and the permissions that each
+ * kind of token needs. Neither has a position in the feed of changes, so a follower gets both names.
  */
 import { hash } from 'node:crypto'
 import { type Engine, fieldPlace } from '../../engine/index.ts'
 
 export interface AnswerBasis {
-  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  /** Names the basis of genuine tokens: each key by its id, or the basis of a hub. */
   readonly trusted: readonly string[]
-  /** What of the rules decides whether a token is valid, as a text. */
+  /** The part of the rules that decides whether a token is valid, as a text. */
   readonly kinds: string
   /** Names both. Other processes with the same have the same name. */
   readonly name: string

@@ -1,4 +1,4 @@
-/** Who asks for decisions, and who listens to the answers. */
+/** The asker of decisions, and the listener to the answers. */
 import type { Decision, Extraction, Scope } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
@@ -16,10 +16,10 @@ export interface Asker {
 }
 
 /**
- * Is told of every decision before the asker gets it.
+ * Receives every decision before the asker gets it.
  *
  * Each method whose name begins with `of` throws a CallError where the decision must be logged and cannot be:
- * then there is no answer. Its `difference` is what the shadow would have answered otherwise; `undefined`:
+ * then there is no answer. Its `difference` is that of the shadow's answer; `undefined`:
  * the same, or there is no shadow.
  */
 export interface DecisionListener {

@@ -1,4 +1,4 @@
-/** What use cases and protocols know of traces. */
+/** Traces as use cases and protocols see them. */
 import type { Span, SpanFacts, TraceCarrier, TracedCall, Tracer } from '../base/tracing.ts'
 import type { DecisionListener, ListeningShadow } from './asker.ts'
 import type { AskerFacts, DecisionLog, Protocol } from './decision-recorder.ts'
@@ -7,14 +7,14 @@ export interface Tracing extends Tracer {
   /**
    * Begins a call.
    *
-   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing
-   *   of a trace
+   * @returns undefined: there is nothing to do, because the call is not recorded and its caller sends no
+   * trace context
    */
   begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
   /**
-   * Is told of the decisions of a call that is recorded.
+   * Receives the decisions of a recorded call.
    *
-   * @param several whether the call asks for any number of decisions: then each has a span of its own
+   * @param several whether the call asks for any number of decisions: then each has a separate span
    * @param next makes the listener that hears first
    */
   listener(span: Span, several: boolean, next: () => DecisionListener | undefined): DecisionListener
@@ -39,6 +39,7 @@ export function recordedListener(
   meter: DecisionListener | undefined,
 ): DecisionListener {
   return tracing.listener(span, SEVERAL.has(protocol), () => {
+    // Survives: `''` → `"Stryker was here!"`. A span that is recorded has this field.
     const { traceparent = '' } = span.fields
     return decisions?.listener({ ...factsOf(), traceparent: [traceparent] }, meter) ?? meter
   })
@@ -65,6 +66,7 @@ export function listenerOf(
     shadow === undefined ? next : shadow.listener(next)
   const allFactsOf = () => ({ protocol, ...factsOf() })
   const span = tracing?.current()
+  // Survives: `tracing !== undefined` → `true`. Where there is a span, there is what has recorded it.
   if (tracing !== undefined && span !== undefined)
     return listening(recordedListener({ tracing, decisions }, { span, protocol, factsOf: allFactsOf }, meter))
   return listening(decisions === undefined ? meter : decisions.listener(allFactsOf(), meter))

@@ -1,12 +1,12 @@
 /**
- * Callers, each known by a caller token, by a name in a client certificate, or by either: what each of them
- * may do beyond using a credential of their own, and until when.
+ * Callers, each known by a caller token, by a name in a client certificate, or by either: the rights of each
+ * beyond using its own credential, and their end.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CallError, callError } from '../base/call-error.ts'
 import type { CertificateName } from '../base/certificate-name.ts'
 
-/** What a caller may do. `everything` includes the others. */
+/** The rights of a caller. `everything` includes the others. */
 export interface CallerRights {
   /** Administer all accounts, with the credentials of their users. */
   readonly everything: boolean
@@ -20,7 +20,7 @@ export interface CallerRights {
   readonly administer: ReadonlySet<string>
 }
 
-/** Who is known by a caller token or by a client certificate. */
+/** A caller that is known by a caller token or by a client certificate. */
 export interface Caller {
   readonly name: string
   /** SHA-256 of the caller token, in hexadecimal; `undefined`: no token identifies the caller. */
@@ -34,7 +34,7 @@ export interface Caller {
   readonly expiresAtMs: number | undefined
 }
 
-/** What a call presents that can identify its caller. */
+/** The credentials of a call that can identify its caller. */
 export interface CallerCredentials {
   /** Values of `authorization`: a caller token. */
   readonly authorization: readonly string[]
@@ -44,7 +44,7 @@ export interface CallerCredentials {
   readonly certificateNames: readonly CertificateName[]
 }
 
-/** A caller, and what identified them: they can be found again when a change is made. */
+/** A caller, and their identification: they can be found again when a change is made. */
 export interface IdentifiedCaller extends Caller {
   readonly identifiedBy:
     | { readonly type: 'token'; readonly digest: Buffer }
@@ -56,8 +56,10 @@ export const EVERY_CALL = { action: 'every call of this listener' }
 
 /** Finds callers. They may be replaced at any time. */
 export class Callers {
+  // Survives: `[]` → `["Stryker was here"]`. The constructor replaces it before it is used.
   #all: readonly Caller[] = []
   /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
+  // Survives: `[]` → `["Stryker was here"]`. The constructor replaces it before it is used.
   #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
   #byName: ReadonlyMap<CertificateName, Caller> = new Map()
   readonly #now: () => number
@@ -84,6 +86,7 @@ export class Callers {
     )
     this.#byName = new Map(
       callers.flatMap((caller): [CertificateName, Caller][] =>
+        // Survives: `caller.certificateName === undefined` → `false`. No certificate has an empty name.
         caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
       ),
     )
@@ -117,8 +120,10 @@ export class Callers {
     return this.#byToken(authorization)
   }
 
-  /** The caller of a call that needs none: `undefined` too if what it presents identifies no caller. */
+  /** The caller of a call that needs none: `undefined` too if its credentials identify no caller. */
   findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
+    // Survives: `credentials.authorization.length + credentials.certificateNames.length === 0` → `false`. It
+    // only spares the search: without a credential no user is found.
     if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
     return orNobody(() => this.find(credentials))
   }
@@ -175,6 +180,7 @@ export class Callers {
   }
 
   #hasExpired({ expiresAtMs }: Caller): boolean {
+    // Survives: `expiresAtMs !== undefined` → `true`. No time has come that is not there.
     return expiresAtMs !== undefined && this.#now() >= expiresAtMs
   }
 }

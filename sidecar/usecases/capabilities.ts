@@ -1,6 +1,6 @@
 /**
- * What use cases and protocols are given. Each names in its signature what it needs; what only one of them
- * needs is described beside it.
+ * The parts for use cases and protocols. Each names its needs in its signature; a need of only one is
+ * described beside it.
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
@@ -36,7 +36,7 @@ export interface Following {
   readonly basis: (engine: Engine) => AnswerBasis
 }
 
-/** Knows callers, and who has a session. */
+/** Knows callers and sessions. */
 export interface Recognizing {
   readonly callers: Callers
   /** `undefined`: logins to the page are off, and no call has a session. */
@@ -72,7 +72,7 @@ export interface Reporting {
  */
 export interface Ruled {
   readonly rules: Rules
-  /** Which requests are for which API; `undefined`: the configuration has no routes. */
+  /** The routes that find the API of a request; `undefined`: the configuration has no routes. */
   readonly routes: Routes | undefined
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
@@ -88,6 +88,7 @@ export function perCall<Lasting extends object>(
   rules: Pick<Rules, 'engine'>,
   lasting: Lasting,
 ): PerCall<Lasting & Deciding>['forCall'] {
+  // Survives: `{ ...lasting, engine: rules.engine }` → `{}`. It is made at the first call then.
   let current = { ...lasting, engine: rules.engine }
   return () => {
     if (current.engine !== rules.engine) current = { ...lasting, engine: rules.engine }

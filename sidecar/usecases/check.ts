@@ -38,11 +38,11 @@ export function checkClaims(
   return decision
 }
 
-/** What a token without a holder is bound to. The matrix does not look at it. */
+/** The account of a token without a holder. The matrix does not look at it. */
 const SOMEWHERE = 'any'
 
 /**
- * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource:
+ * Decides about a kind of token, for any scope of the token, and any owner of the resource:
  * only the matrix is asked.
  *
  * @param listener as in `Asker`
@@ -60,7 +60,7 @@ export function checkKind(
   return decision
 }
 
-/** Decides about a token that an authority vouches for. No listener hears of it. */
+/** Decides about a token that an authority has verified. No listener hears of it. */
 export function checkVerified(
   { engine }: Deciding,
   { kind, scope, subject }: VerifiedToken,
@@ -70,7 +70,7 @@ export function checkVerified(
 }
 
 /**
- * How long an answer about a token that an authority vouches for may be reused, in milliseconds: never past
+ * How long an answer about a token that an authority has verified may be reused, in milliseconds: never past
  * its expiry.
  */
 export function reusableForMs(
@@ -85,7 +85,7 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws CallError where no authority vouches for the credential and one of them does not answer, and where
+ * @throws CallError where no authority verifies the credential and one of them does not answer, and where
  * the decision must be logged and cannot be
  */
 export function checkCredentials(
@@ -108,6 +108,7 @@ export function checkCredentials(
       verified: false,
     })
   // An unknown API comes before every other fault; no authority needs to be asked about the credential.
+  // Survives: `'CREDENTIAL_MISSING'` → `""`. Whatever the fault: a denial for an unknown API says just that.
   if (!engine.apis.has(question.api)) return denied('CREDENTIAL_MISSING')
 
   found = engine.extract(question.headers)
@@ -116,7 +117,7 @@ export function checkCredentials(
   // The places where it was looked for are those of the kinds.
   const place = placesOf(engine).get(fieldPlace(found)) as CredentialPlace
   const obtainedBy = authority.recognize(value, engine.tokenKinds)
-  // A form that tells nothing fits any place.
+  // A form without information fits any place.
   if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy)) return denied('WRONG_HEADER')
 
   const decided = (verification: Verification): CheckOutcome => {
@@ -124,6 +125,7 @@ export function checkCredentials(
     const { token } = verification
     const prefix = place.prefixes.get(token.kind)
     // A kind that this matrix does not know is for `decide` to say.
+    // Survives: `prefix === undefined` → `false`. No token begins with the text `undefined`.
     if ((prefix === undefined || !value.startsWith(prefix)) && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
     return answered({ decision: checkVerified(services, token, question), token, verified: true })
@@ -144,8 +146,10 @@ const PLACES = new WeakMap<Engine, ReadonlyMap<string, CredentialPlace>>()
 
 function placesOf(engine: Engine): ReadonlyMap<string, CredentialPlace> {
   let places = PLACES.get(engine)
+  // Survives: `places === undefined` → `true`. It only spares to make the same places again.
   if (places === undefined) {
     places = credentialPlaces(engine.tokenKinds.values())
+    // Survives: `PLACES.set(engine, places)` → `;`. It only spares to make the same places again.
     PLACES.set(engine, places)
   }
   return places

@@ -26,11 +26,11 @@ export interface ShadowOptions {
   readonly shadow: Rules
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Is told at once, and whenever either of them changes. */
+  /** Called at once, and whenever either of them changes. */
   readonly onBegin: (inForce: Engine, shadow: Engine) => void
-  /** What counts the differences of a cell for the metrics; `undefined`: metrics are off. */
+  /** The counter of the differences of a cell for the metrics; `undefined`: metrics are off. */
   readonly counterOf: ((api: string, kind: string, direction: ShadowDirection) => () => void) | undefined
-  /** Is told of the first defect of each pair of matrices. */
+  /** Receives the first defect of each pair of matrices. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -51,9 +51,11 @@ export class ComparedShadow implements ListeningShadow {
   readonly #ends: (() => void)[]
   #pair: EnginePair
   /** Digest of the rules in force, whose decisions are compared. */
+  // Survives: `''` → `"Stryker was here!"`. The constructor replaces it before it is used.
   #rulesDigest = ''
   #rows = new Map<string, Row[]>()
   #rowCount = 0
+  // Survives: `false` → `true`. The constructor replaces it before it is used.
   #isDefective = false
   #nowMs = 0
   readonly #clock: NodeJS.Timeout
@@ -210,6 +212,7 @@ export class ComparedShadow implements ListeningShadow {
     row.count++
     row.lastMs = this.#nowMs
     row.tell?.()
+    // Survives: `account === undefined` → `false`. No account is remembered that is not there.
     const known = account === undefined ? undefined : row.accounts.get(account)
     if (known !== undefined) known.count++
     else if (

@@ -7,9 +7,9 @@ import type { Asker } from './asker.ts'
 import { checkCredentials, checkVerified, type Verifying } from './check.ts'
 import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
 
-/** What is known of a credential before it is asked about an API. */
+/** The facts about a credential before a question about an API. */
 export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
-  /** Why it opens no API at all; `undefined`: an authority vouches for it. */
+  /** Why it opens no API at all; `undefined`: an authority has verified it. */
   readonly denial: CheckOutcome['decision'] | undefined
   /** Whether the credential opens the API, as `checkCredentials` says it. */
   opens(api: string): boolean
@@ -22,10 +22,12 @@ export function credentialForSearch(
   connection: Asker['connection'],
 ): MaybePromise<CredentialForSearch> {
   // The faults of a credential are the same for every API of the matrix, so any of them will do.
+  // Survives: `''` → `"Stryker was here!"`. A matrix without APIs has none, whatever its name is.
   const [api = ''] = services.engine.apis.keys()
   return andThen(
     checkCredentials(services, { ...question, api }, { connection, listener: undefined }),
     ({ decision, token, verified }) => {
+      // Survives: `token === undefined` → `false`. A token that is verified is there.
       if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
       const { target } = question
       return {

@@ -13,7 +13,7 @@ import type { ShadowDirection } from './shadow.ts'
  */
 const DECISION_SERIES_MAX = 5_000
 
-/** Most APIs with a name of their own in the series. */
+/** Most APIs with a separate name in the series. */
 const APIS_MAX = 1_000
 
 const ATTEMPT_SERIES_MAX = 500
@@ -175,7 +175,7 @@ export class Meters {
     ]
   }
 
-  /** An API that does not exist is named by a client, who could name any number of them. */
+  /** An API that does not exist is named by a client, which could name any number of them. */
   #labelOf({ reason }: Decision, api: string): string {
     if (reason === 'UNKNOWN_API') return UNKNOWN
     if (this.#apis.size < APIS_MAX) this.#apis.add(api)
@@ -192,6 +192,7 @@ export class DecisionMeter implements DecisionListener {
   readonly #durations: Durations
   readonly #cellOf: (decision: Decision, api: string) => number
   #cells = new Map<Decision, number>()
+  // Survives: `''` → `"Stryker was here!"`. It only frees the memory of decisions that do not come back.
   #rules = ''
 
   constructor(counts: Counts, durations: Durations, cellOf: (decision: Decision, api: string) => number) {
@@ -236,6 +237,8 @@ export class DecisionMeter implements DecisionListener {
 
   #newCell(decision: Decision, api: string): number {
     // Decisions of an earlier matrix do not come back.
+    // Survives: `decision.rulesDigest !== this.#rules` → `false`, `decision.rulesDigest !== this.#rules` →
+    // `decision.rulesDigest === this.#rules`. It only frees the memory of decisions that do not come back.
     if (decision.rulesDigest !== this.#rules) {
       this.#rules = decision.rulesDigest
       this.#cells = new Map()

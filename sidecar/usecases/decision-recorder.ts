@@ -1,4 +1,4 @@
-/** What use cases know of the decision log. */
+/** The decision log as use cases see it. */
 import type { IpAddress } from '../base/ip-address.ts'
 import type { DecisionListener } from './asker.ts'
 import type { DecisionSearch } from './decision-search.ts'
@@ -14,7 +14,7 @@ export type Protocol =
   | 'authorize'
   | 'authzen'
 
-/** Who asks, and how. */
+/** The asker, and its protocol. */
 export interface AskerFacts {
   readonly protocol: Protocol
   /** Of the caller; `undefined`: a Unix socket, or none is known. */
@@ -25,7 +25,7 @@ export interface AskerFacts {
   readonly traceparent: readonly string[]
   /** The values of the header `x-request-id`. */
   readonly requestIds: readonly string[]
-  /** Whether a request that is denied passes all the same, because proxies are only observed. */
+  /** Whether a request that is denied passes anyway, because proxies are only observed. */
   readonly observed?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What can be looked for in the past of the decision log, and what is found. */
+/** A search in the past of the decision log, and its results. */
 import type { Engine } from '../../engine/index.ts'
 import type { ShadowDirection } from './shadow.ts'
 
@@ -15,7 +15,7 @@ export interface DecisionQuery {
   readonly api?: string | undefined
   readonly reason?: string | undefined
   readonly allowed?: boolean | undefined
-  /** What the shadow would have answered otherwise. */
+  /** The difference of the shadow's answer. */
   readonly shadow?: ShadowDirection | undefined
   /** Of the token, of the resource or of the user. */
   readonly account?: string | undefined
@@ -23,11 +23,11 @@ export interface DecisionQuery {
   readonly project?: string | undefined
   /** Id of the request, or of its trace. */
   readonly requestId?: string | undefined
-  /** IP address of the client, or of who asked. */
+  /** IP address of the client, or of the asker. */
   readonly address?: string | undefined
 }
 
-/** What is known of a decision afterwards. */
+/** The facts about a decision afterwards. */
 export interface Afterwards {
   /** The sentence that it came with; `undefined`: other rules made it. */
   readonly message: string | undefined
@@ -36,7 +36,7 @@ export interface Afterwards {
   readonly now: Now
 }
 
-/** What the rules decide now: about the same credential, as the authorities saw it then. */
+/** The decision of the present rules: about the same credential, as the authorities saw it then. */
 type Now =
   | {
       /** Whether it is the same decision: with the same reason and the same conflicts. */
@@ -64,7 +64,7 @@ export interface FoundDecisions {
   readonly rows: readonly FoundDecision[]
   /** Where the search goes on; `undefined`: it has ended. */
   readonly next: string | undefined
-  /** Lines that are no decision, or not whole. */
+  /** Lines that are not a decision, or not whole. */
   readonly damaged: number
   /** Files that cannot be read, or not to their end. */
   readonly unreadable: readonly string[]

@@ -1,4 +1,4 @@
-/** What the directory knows of tokens, for a sidecar that follows this one. */
+/** The directory's facts about tokens, for a sidecar that follows this one. */
 import type { DescribedToken, TokenDescriber } from '../authority/authority.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'

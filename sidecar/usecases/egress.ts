@@ -1,6 +1,6 @@
 /**
- * Which credential goes out with a request of an egress route: who may use the route, and what the matrix
- * lets pass.
+ * The credential that goes out with a request of an egress route: the route must be open to the caller, and
+ * the matrix must let the credential pass.
  */
 import type { Decision, Engine, TokenKind } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
@@ -10,7 +10,7 @@ import type { Callers } from './callers.ts'
 import { type Issued, type Issuing, issue } from './issue.ts'
 import type { ProfileCaller } from './profiles.ts'
 
-/** What a route may be used for, and by whom. The operator writes it down in the configuration. */
+/** The permitted use of a route, and its callers. The operator writes it down in the configuration. */
 export interface Passage {
   /** Path that the application asks for, with a slash at both ends. It names the route. */
   readonly path: string
@@ -32,7 +32,7 @@ export type Outgoing =
 export type Admission = 'admitted' | 'unknown' | 'not_allowed'
 
 /**
- * Whether the caller may use the route. A route for anyone asks for nothing.
+ * Whether the caller may use the route. A route for `anyone` needs no credential.
  *
  * @param authorization values that name the caller: `Bearer CALLER_TOKEN`
  */
@@ -51,7 +51,7 @@ export function admit(
 }
 
 /**
- * The credential for a request of the route. The route is what may use the profile: its callers never see the
+ * The credential for a request of the route. The route itself may use the profile: its callers never see the
  * token, so they need not be bound to the profile themselves.
  *
  * @param rejected a token that the API has just refused
@@ -79,6 +79,7 @@ export function credentialFor(
   if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api), credential: undefined }
   const issued = issue(services, {
     requester: { type: 'profile', name: profile, caller },
+    // Survives: `'apis'` → `""`. A wish that is not for a scope is for APIs.
     purpose: { type: 'apis', apis: [api], project },
     from: undefined,
     rejected,
@@ -93,10 +94,10 @@ export function credentialFor(
 }
 
 /**
- * What is wrong with the routes under this matrix: an unknown API, or no token that could ever open it.
+ * The faults of the routes under this matrix: an unknown API, or no token that could ever open it.
  *
  * @param hasStaticToken whether a profile has a static token
- * @returns the place in the configuration, and what was expected there
+ * @returns the place in the configuration, and the expected value there
  */
 export function routeProblems(
   engine: Engine,
@@ -129,17 +130,19 @@ function denialOf(engine: Engine, api: string): Decision {
       scope: { account: '0', ...(scopeLevel === 'project' && { project: 'any' }) },
     }),
   )
+  // Survives: `''` → `"Stryker was here!"`, `{ account: '0' }` → `{}`, `'0'` → `""`. Without any kind, the
+  // denial is the same for every kind and every scope.
   const [first = engine.decide({ api, kind: '', scope: { account: '0' } })] = denials
   return denials.find(({ reason }) => reason === 'CONTESTED') ?? first
 }
 
-/** A route is a caller of its own: bound to its one profile, without any right. */
+/** A route is a separate caller: bound to its one profile, without any right. */
 function callerOf({ path, profile }: Passage): ProfileCaller {
   return { name: `egress route ${path}`, profiles: new Set([profile]) }
 }
 
 /**
- * Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the
+ * Whether a renewed token may be accepted where this one was refused: a token of the configuration stays the
  * same.
  */
 export function isRenewable({ issuedAtMs }: Issued): boolean {

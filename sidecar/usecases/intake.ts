@@ -26,7 +26,7 @@ export interface PresentedSession {
 
 /** Says whose sessions were. */
 export interface KnownSessions {
-  /** SHA-256 of the caller token. It says nothing of whether the session has ended. */
+  /** SHA-256 of the caller token. It does not show whether the session has ended. */
   callerBefore(session: Buffer): Buffer | undefined
 }
 
@@ -69,13 +69,14 @@ export class Intake {
   }
 
   /**
-   * A session has the lane of the caller whose it was when it was used last. What it may do is decided by a
-   * look into the directory.
+   * A session has the lane of the caller whose it was when it was used last. A look into the directory
+   * decides its rights.
    */
   #callerOf({
     session,
     authorization = NONE,
     iamToken = NONE,
+    // Survives: `[]` → `["Stryker was here"]`. No caller has such a name.
     certificateNames = [],
   }: Partial<CallerCredentials> & PresentedSession): Caller | undefined {
     const digest = session && this.#sessions?.callerBefore(session)

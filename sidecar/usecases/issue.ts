@@ -22,7 +22,7 @@ export interface Issuing extends Deciding {
   readonly profiles: Profiles
 }
 
-/** What the token is for. */
+/** The purpose of the token. */
 export type Purpose =
   | { readonly type: 'scope'; readonly scope: Scope }
   | { readonly type: 'apis'; readonly apis: readonly string[]; readonly project: string | undefined }
@@ -42,7 +42,7 @@ export interface Issued {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** Who asks for a token, for what, and from where. */
+/** The requester of a token, its purpose, and the address. */
 export interface IssueRequest {
   readonly requester:
     | { readonly type: 'password'; readonly login: PasswordRequester }
@@ -88,7 +88,7 @@ export function issue(services: Issuing, request: IssueRequest): MaybePromise<Is
   return andThen(source.issue(kind, scope, rejected), (token) => issuedFor(token, choice))
 }
 
-/** What gives the token: a profile, or a user by password, whose tokens may be for any scope. */
+/** The source of the token: a profile, or a user by password, whose tokens may be for any scope. */
 type Source = Omit<Profile, 'name'>
 
 function sourceOf(
@@ -111,17 +111,23 @@ interface Choice {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** The choices of each engine so far, by what they depend on. */
+/** The choices of each engine so far, by their dependencies. */
 const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
 
 /** Most choices that are remembered of an engine. Lists of APIs come from clients. */
 const CHOICES_MAX = 1_000
 
+function keyOf(purpose: Purpose, projectsOnly: boolean): string {
+  // Survives: `purpose.scope.project === undefined` → `purpose.scope.project !== undefined`. The two keys are
+  // exchanged, and still two.
+  if (purpose.type === 'scope') return String(purpose.scope.project === undefined)
+  // Survives: `purpose.project === undefined` → `purpose.project !== undefined`. The two keys are exchanged,
+  // and still two.
+  return JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+}
+
 function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Choice {
-  const key =
-    purpose.type === 'scope'
-      ? String(purpose.scope.project === undefined)
-      : JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+  const key = keyOf(purpose, projectsOnly)
   const choices = CHOICES.get(engine) ?? new Map<string, Choice>()
   const known = choices.get(key)
   if (known !== undefined) return known
@@ -129,6 +135,7 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
     purpose.type === 'scope'
       ? kindForScope(purpose.scope, engine.tokenKinds.values())
       : kindForApis(engine, purpose, projectsOnly)
+  // Survives: `[]` → `["Stryker was here"]`. No conflict bears on an API that is not there.
   const cells = purpose.type === 'scope' ? [] : purpose.apis
   const choice = { kind, conflicts: conflictsBearingOn(engine, kind, cells) }
   if (choices.size >= CHOICES_MAX) choices.clear()
@@ -173,6 +180,8 @@ function kindForApis(
   refuseUnknownApis(engine, apis, 'apis.apis')
   const opensAll = preferredKinds(
     [...engine.tokenKinds.values()].filter((kind) =>
+      // Survives: `engine.apis.get(api)?.accepted` → `engine.apis.get(api).accepted`. Unknown APIs were
+      // refused before, and a known one has a list for each kind.
       apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
     ),
     (kind) => contestedCells(engine, kind, apis),
@@ -250,6 +259,8 @@ function notIssuable(kind: TokenKind): CallError {
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */
 function conflictsBearingOn(engine: Engine, kind: TokenKind, cells: readonly string[]): NamedConflict[] {
+  // Survives: `engine.apis.get(api)?.conflicts` → `engine.apis.get(api).conflicts`, `[]` → `["Stryker was
+  // here"]`. Unknown APIs were refused before, and a known one has a list for each kind.
   const named = new Set(cells.flatMap((api) => engine.apis.get(api)?.conflicts.get(kind.id) ?? []))
   return engine.conflicts.filter((conflict) => conflict.kinds.includes(kind.id) || named.has(conflict))
 }

@@ -1,4 +1,4 @@
-/** What the log says of logins: of each that failed, and of each token that was issued. */
+/** The log's lines about logins: about each that failed, and about each token that was issued. */
 import type { Administration } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { CallError } from '../base/call-error.ts'
@@ -20,13 +20,13 @@ export interface TracedLogin {
   readonly profile?: string | undefined
   /** As the client got it, if it did. */
   readonly requestId?: string | undefined
-  /** Whom the login names, where it names somebody. */
+  /** The user whom the login names, if any. */
   readonly user?: { readonly account: string; readonly userName: string } | undefined
   /** Default: `service_user`. */
   readonly userType?: UserType
 }
 
-/** How many tokens that are issued to or revoked by one source have a line of their own each minute. */
+/** How many tokens that are issued to or revoked by one source have a separate line each minute. */
 const TOKEN_LINES = 10
 
 /**
@@ -44,7 +44,7 @@ export function traceFailure(services: LoginTracing, login: TracedLogin, error: 
   )
 }
 
-/** What a line says of a user. Where the directory does not answer it says nothing, as of no user at all. */
+/** The facts of a line about a user. Where the directory does not answer, it has none. */
 async function factsOf(
   { administration }: Pick<LoginTracing, 'administration'>,
   user: TracedLogin['user'],
@@ -64,11 +64,11 @@ async function factsOf(
 /** Of logins that have proved who the user is. */
 const REFUSED: Readonly<Record<UserType, string>> = {
   service_user:
-    'a login with the right password was refused; the identity endpoint tells the client only that it failed',
+    'a login with the right password was refused; the identity endpoint shows the client only that it failed',
   control_panel_user: 'a login to the control panel proved who the user is, and was refused',
 }
 
-/** The error that the client is not told. */
+/** The error that the client does not get. */
 function causeOf(error: CallError): CallError {
   return error.cause instanceof CallError ? error.cause : error
 }

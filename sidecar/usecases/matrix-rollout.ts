@@ -1,4 +1,4 @@
-/** What the operations on the matrix in force are given. */
+/** The parts for the operations on the matrix in force. */
 import type { Matrix } from '../../engine/index.ts'
 import type { KeptMatrix } from '../authority/promoted-matrices.ts'
 import type { Rules } from '../rules/rules.ts'

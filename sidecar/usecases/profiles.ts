@@ -1,4 +1,4 @@
-/** Credentials that the configuration holds, so that a job needs no secret of its own. */
+/** Credentials that the configuration holds, so that a job needs no secret. */
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import type { IssuedToken, Origin } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
@@ -27,12 +27,11 @@ export interface Profile {
 export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
 
 /**
- * Where logins by profile come from. They have a lane of their own, so guesses cannot keep a job from its
- * token.
+ * Where logins by profile come from. They have a separate lane, so guesses cannot keep a job from its token.
  */
 export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 
-/** What of a caller counts: nothing that they may do besides. */
+/** The part of a caller that counts: no other right does. */
 export type ProfileCaller = Pick<Caller, 'name' | 'profiles'>
 
 /**

@@ -26,6 +26,6 @@ export interface CheckOutcome {
   readonly decision: Decision
   /** The credential as the authority knows it, on denials too. */
   readonly token: VerifiedToken | undefined
-  /** Whether an authority vouches for it now. */
+  /** Whether an authority verifies it now. */
   readonly verified: boolean
 }

@@ -1,13 +1,13 @@
 /**
- * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a
- * user, by an IAM token of their own. Either of them may have logged in to the control panel, and then has a
- * session.
+ * The requester of an administrative or identity call: an operator, by a caller token or a client
+ * certificate, or a user, by their IAM token. Either of them may have logged in to the control panel, and
+ * then has a session.
  */
 
 import { isAllowed } from '../authority/addresses.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import { type Authority, isUnscoped, type VerifiedToken } from '../authority/authority.ts'
-import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
+import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/panel-sessions.ts'
 import { holderOf } from '../authority/iam-token.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
@@ -91,7 +91,7 @@ export interface Identifying extends Authenticating, Recognizing {}
 export interface Confirming extends Deciding, Recognizing, Clocked {}
 
 /**
- * Who makes an administrative call. A user needs a token for their account.
+ * The requester of an administrative call. A user needs a token for their account.
  *
  * @param ownersFromAnywhere whether the call is one that an owner may make from any address
  * @throws CallError: UNAUTHENTICATED without the credential of a known requester
@@ -272,7 +272,7 @@ export function callerAuthor(
 }
 
 /**
- * The user whose active IAM token it is. No other credential authenticates anybody here, whatever it opens.
+ * The user whose active IAM token it is. No other credential authenticates a user here, whatever it opens.
  *
  * @throws CallError `ADDRESS_NOT_ALLOWED`, and where the authority does not answer
  */
@@ -296,7 +296,7 @@ export async function userByIamToken(
     readonly requestId?: string | undefined
     /** Whether an owner counts although they are outside the addresses of their account. */
     readonly ownersFromAnywhere?: boolean | undefined
-    /** Whether an unscoped token counts. Who accepts it must grant nothing that it takes a scope for. */
+    /** Whether an unscoped token counts. A use case that accepts it must grant nothing that needs a scope. */
     readonly acceptUnscoped?: boolean | undefined
   },
 ): Promise<UserByToken | undefined> {

@@ -1,6 +1,6 @@
-/** Who may revoke a token: its holder, who administers its account, and callers with the right. */
+/** The right to revoke a token: holders, administrators of the account, and callers may have it. */
 import type { Administration } from '../authority/administration/administration.ts'
-import { changeDirectory } from '../authority/administration/change.ts'
+import { changeDirectory } from '../authority/administration/change-directory.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -11,7 +11,7 @@ import { authorizeAsOwner, isAccountAdministrator } from './administration/autho
 import type { Clocked, Deciding } from './capabilities.ts'
 import { authorOf, confirmUser, type UserByToken } from './requester.ts'
 
-/** Who asks for a revocation. */
+/** The asker of a revocation. */
 export type AskerClass =
   /** By a caller token: nothing but its right counts. */
   | 'named_caller'
@@ -20,20 +20,20 @@ export type AskerClass =
   | 'caller_without_right'
   | 'user'
   | 'user_of_upstream'
-  /** Presents an IAM token that is none, or several. */
+  /** Presents an invalid IAM token, or several. */
   | 'unknown_user'
   | 'nobody'
 
 /** `upstream`: of an upstream, and of the requester's own where they have one. */
 export type TokenClass = 'iam' | 'static' | 'upstream' | 'other_upstream'
 
-/** What a revocation rests on, or why it is refused. */
+/** The ground of a revocation, or why it is refused. */
 export type Ground =
   /** The caller's right to revoke, which is still to be expected for the token's account. */
   | 'right'
   /** The user holds the token, or administers its account: still to be expected. */
   | 'user'
-  /** Who holds an IAM token may end it. */
+  /** A holder of an IAM token may end it. */
   | 'possession'
   /** The upstream decides, by the user's token. */
   | 'upstream'
@@ -41,8 +41,8 @@ export type Ground =
   | 'not_authenticated'
 
 /**
- * The whole rule. A static token is no credential for anything but the APIs, so a client that found one
- * cannot end it. An upstream knows no user of ours.
+ * The whole rule. A static token is a credential for APIs alone, so a client that found one
+ * cannot end it. An upstream does not know our users.
  */
 const GROUNDS: Readonly<Record<AskerClass, Readonly<Record<TokenClass, Ground>>>> = {
   named_caller: { iam: 'right', static: 'right', upstream: 'right', other_upstream: 'right' },
@@ -129,7 +129,7 @@ export function revokeInDirectory(
 
 function authorizeRevocation(requester: UserByToken, token: VerifiedToken): void {
   expectHolderOrAdministrator(requester, token)
-  // Middleware validates with a token of its project. To revoke a token of somebody else takes one for the
+  // Middleware validates with a token of its project. To revoke a token of another user takes one for the
   // account, as all administration does.
   if (!isHolder(requester, token) && requester.token.scope.project !== undefined)
     throw callError('ACCOUNT_SCOPE_REQUIRED', {})

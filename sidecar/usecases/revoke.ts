@@ -1,5 +1,5 @@
 /**
- * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by
+ * Revokes a token: by its value, for its holder, for administrators of its account and for an operator; or by
  * its id, for an operator.
  */
 import type { TokenKind } from '../../engine/index.ts'
@@ -43,7 +43,7 @@ export interface Revoking extends Authenticating, Clocked {
   readonly callers: Callers
 }
 
-/** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
+/** Neither a second revocation is an error, nor one of an expired token. @throws CallError */
 export async function revoke(
   services: Revoking,
   request: RevokeRequest,
@@ -65,7 +65,7 @@ async function revokeById(
   return { tokenId, revokedAtMs: await revokeInDirectory(administration, revoker, { tokenId, account: '' }) }
 }
 
-/** Who asks, as far as the call says it. */
+/** The asker, as far as the call names it. */
 type Asker =
   | { readonly type: 'named_caller' | 'caller_by_certificate'; readonly caller: IdentifiedCaller }
   | { readonly type: 'user'; readonly user: UserByToken }
@@ -88,6 +88,8 @@ async function revokeByValue(
   expectGround(groundOf(classOf(asker), isStatic ? 'static' : 'iam'), 'not_authenticated')
   const { token, spelling } = await foundToken(services, [own, value], credentials.connection)
   const ground = groundOf(classOf(asker, token), tokenClassOf(asker, token, isStatic))
+  // Survives: `'not_authenticated'` → `""`. An unauthenticated caller was refused before the token was looked
+  // at. Here it keeps a new ground safe.
   expectGround(ground, 'not_authenticated', 'not_holder')
   const { tokenId, scope, subject, authority: upstream } = token
   if (upstream !== undefined) {
@@ -134,8 +136,8 @@ const OF_NO_MATRIX: ReadonlyMap<string, TokenKind> = new Map(
 )
 
 /**
- * A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows
- * no token of ours.
+ * A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and does
+ * not know our tokens.
  */
 async function askerOf(
   services: Revoking,
@@ -173,6 +175,8 @@ function classOf(asker: Asker, token?: VerifiedToken): AskerClass {
 
 function tokenClassOf(asker: Asker, { authority }: VerifiedToken, isStatic: boolean): TokenClass {
   if (authority === undefined) return isStatic ? 'static' : 'iam'
+  // Survives: `asker.type === 'user_of_upstream'` → `true`. For all but users of upstreams, tokens of both
+  // classes rest on the same ground.
   return asker.type === 'user_of_upstream' && asker.authority !== authority ? 'other_upstream' : 'upstream'
 }
 
@@ -233,13 +237,14 @@ function revokingCaller(
   }
 }
 
-/** @param account of the token, where it is known: who administers that may revoke it */
+/** @param account of the token, where it is known: its administrators may revoke it */
 function expectRightToRevoke(caller: Caller, action: string, account?: string): void {
   if (!mayRevoke(caller, account))
     throw callError('CALLER_RIGHT_MISSING', { caller: caller.name, action, right: 'revoke' })
 }
 
 function mayRevoke({ rights }: Caller, account: string | undefined): boolean {
+  // Survives: `account !== undefined` → `true`. No caller administers an account that is not there.
   return rights.everything || rights.revoke || (account !== undefined && rights.administer.has(account))
 }
 

@@ -5,7 +5,7 @@
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { UserRecord } from '../directory/directory.ts'
 
-/** Which roles Keystone's clients see. */
+/** The roles that Keystone's clients see. */
 export interface RoleMapping {
   /** Of a permission whose scope is Account, on the account and on each of its projects. */
   readonly account: readonly string[]
@@ -25,6 +25,7 @@ export function rolesOf(
   const { project } = token.scope
   const ofPermissions = permissions.flatMap((permission) => {
     if (permission.scope === 'account') return mapping.account
+    // Survives: `project !== undefined` → `true`. No permission names a project that is not there.
     return project !== undefined && permission.projects.includes(project) ? mapping.projects : []
   })
   return [...new Set([...ofPermissions, ...roles.flatMap((role) => mapping.byRole.get(role) ?? [role])])]

@@ -1,4 +1,4 @@
-/** Which scopes a user can get tokens for (§5.1): what Keystone's clients list before they choose one. */
+/** The scopes for which a user can get tokens (§5.1): Keystone's clients list them before they choose one. */
 import type { Administration } from '../authority/administration/administration.ts'
 import type { AccountRecord, ProjectRecord, UserRecord } from '../directory/directory.ts'
 import { accountIn, listIn } from '../directory/found.ts'
@@ -13,6 +13,8 @@ const PAGE_SIZE = 500
  */
 export async function projectsFor({ records }: Administration, user: UserRecord): Promise<ProjectRecord[]> {
   const selected = new Set(
+    // Survives: `permission.scope === 'projects'` → `true`, `[]` → `["Stryker was here"]`. A user with a
+    // permission for the account gets every project, whatever is selected.
     user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
   )
   const found: ProjectRecord[] = []

@@ -1,5 +1,5 @@
 /**
- * Two engines side by side: what would the shadow have answered otherwise? It is asked only where the answers
+ * Two engines side by side: where would the shadow's answer differ? It is asked only where the answers
  * can differ.
  */
 import {
@@ -42,7 +42,7 @@ export class EnginePair {
   readonly #areKindsAlike: boolean
   /** Kinds of the shadow that an authority may judge otherwise under it. */
   readonly #judgedOtherwise: ReadonlySet<string>
-  /** What tokens begin with, under the shadow alone. */
+  /** The prefixes of tokens under the shadow alone. */
   readonly #newPrefixes: readonly string[]
   /** Whether kinds are issued for scopes of a level under the shadow alone. */
   readonly #hasNewLevel: boolean
@@ -86,6 +86,7 @@ export class EnginePair {
     const { decision, token, verified } = outcome
     if (this.#areKindsAlike && found !== undefined) {
       // Both find the same fault.
+      // Survives: `token === undefined` → `false`. A token that is verified is there.
       if (!verified || token === undefined) return undefined
       if (this.#alike.get(decision) ?? this.#isAlike(question.api, token.kind, decision)) return undefined
     }
@@ -104,6 +105,7 @@ export class EnginePair {
   ofOwnToken(api: string, token: OwnToken | undefined, { allowed }: Decision): Difference {
     if (!this.#differsFor(api)) return undefined
     const shadow = this.#shadow
+    // Survives: `token !== undefined` → `true`. Without a token, no kind is asked about, and none is allowed.
     if (token !== undefined && shadow.decide({ api, ...token }).allowed) return directionOf(allowed, true)
     // Under the shadow, the sidecar would choose a token of another kind, which it may or may not get.
     if ((shadow.apis.get(api)?.accepted.length ?? 0) > 0) return 'unknown'
@@ -125,13 +127,14 @@ export class EnginePair {
     const isJudgedOtherwise = token.authority === undefined && this.#judgedOtherwise.has(kind)
     const isGenuine =
       verified ||
-      // It is found after the authority has vouched for a token.
+      // It is found after the authority has verified a token.
       decision.reason === 'WRONG_HEADER' ||
       // A holder who lacks the permission that the kind needs now may have the one that it needs then.
       (isJudgedOtherwise && decision.reason === 'CREDENTIAL_REVOKED')
-    // What else is known of the token does not depend on the place.
+    // Other facts about the token do not depend on the place.
     if (!isGenuine) return false
     const prefix = place.prefixes.get(kind)
+    // Survives: `prefix === undefined` → `false`. No token begins with the text `undefined`.
     if (prefix === undefined || !value.startsWith(prefix)) return false
     const { allowed } = checkVerified({ engine: this.#shadow }, { ...token, kind }, question)
     if (allowed && isJudgedOtherwise) return undefined
@@ -143,7 +146,7 @@ export class EnginePair {
     )
   }
 
-  /** Whether an authority may vouch under the shadow for a token that is unknown now. */
+  /** Whether an authority may verify, under the shadow, a token that is unknown now. */
   #mayBeKnown(
     value: string,
     { obtainedBy }: CredentialPlace,
@@ -152,7 +155,7 @@ export class EnginePair {
     const asked = this.#places.get(fieldPlace(found)) as CredentialPlace
     return (
       [...obtainedBy].some((by) => !asked.obtainedBy.has(by)) ||
-      // An upstream vouches for tokens of a scope that a kind is issued for.
+      // An upstream verifies tokens of a scope that a kind is issued for.
       (this.#hasNewLevel && obtainedBy.has('issue')) ||
       this.#newPrefixes.some((prefix) => value.startsWith(prefix))
     )
@@ -208,12 +211,13 @@ function kindsOf({ tokenKinds }: Engine): string {
   )
 }
 
-/** What an authority looks at when it judges a token of the kind. */
+/** The fields of a kind by which an authority judges its tokens. */
 function judgedBy(kind: TokenKind | undefined): string | undefined {
   return kind && textOf([kind.obtained.by, kind.prefix, kind.permissionScopes])
 }
 
 function prefixesOf({ tokenKinds }: Engine): string[] {
+  // Survives: `''` → `"Stryker was here!"`. No token has a space in it.
   return Array.from(tokenKinds.values(), ({ prefix = '' }) => prefix)
 }
 

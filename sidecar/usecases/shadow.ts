@@ -1,15 +1,15 @@
-/** What use cases know of a second matrix, which is computed beside the one in force and decides nothing. */
+/** A second matrix as use cases see it, which is computed beside the one in force and decides nothing. */
 import type { Engine, Matrix } from '../../engine/index.ts'
 
 /**
- * What would be answered otherwise: `opened`: the shadow allows what is denied now; `closed`: the other way;
+ * The answers that would differ: `opened`: the shadow allows what is denied now; `closed`: the other way;
  * `unknown`: it cannot be said, because the shadow looks for another credential, or would have an authority
  * judge this one otherwise.
  */
 export const SHADOW_DIRECTIONS = ['opened', 'closed', 'unknown'] as const
 export type ShadowDirection = (typeof SHADOW_DIRECTIONS)[number]
 
-/** What was counted of one cell. Times are in milliseconds since the epoch. */
+/** The counts of one cell. Times are in milliseconds since the epoch. */
 export interface ShadowDifference {
   readonly api: string
   /** Empty: the token is not known. */

@@ -4,8 +4,8 @@ import type { DecisionMeter } from './decision-meters.ts'
 /**
  * Measures how long a handler takes. Without a meter it is the handler itself.
  *
- * @param every of so many calls one is timed: two looks at the clock would take a twentieth of the cheapest
- *   call
+ * @param every one call in this number is timed: two looks at the clock would take a twentieth of the
+ *   cheapest call
  */
 export function timed<First, Second = void, T = unknown>(
   meter: DecisionMeter | undefined,

@@ -14,13 +14,13 @@ export interface Attempt {
   readonly level: Level
   readonly message: string
   /**
-   * What is the same in the attempts that are counted together. Never a secret, and no text that only a
+   * The common fields of attempts that are counted together. Never a secret, and no text that only a
    * client chose.
    */
   readonly by: Readonly<Record<string, string | undefined>>
-  /** What only the line of a single attempt has. It is asked for no others. */
+  /** The fields that only the line of a single attempt has. It is asked for no others. */
   readonly details?: (() => object | Promise<object>) | undefined
-  /** How many attempts a minute have a line of their own; default: 1. */
+  /** How many attempts a minute have a separate line; default: 1. */
   readonly lines?: number
 }
 
@@ -73,7 +73,7 @@ export class Trace {
   }
 
   /**
-   * A call that got no answer because of who asked, or because they asked too much. Other errors are no
+   * A call that got no answer because of its caller, or because of too many calls. Other errors are not
    * attempts.
    */
   refused(message: string, error: unknown, by: Attempt['by'], details?: Attempt['details']): void {
@@ -84,7 +84,7 @@ export class Trace {
 
   /**
    * A call that the sidecar could not answer for any client: a full disk, a database or an upstream that does
-   * not answer, a defect. Errors of other sorts are no failures.
+   * not answer, a defect. Errors of other sorts are not failures.
    *
    * @param details of the call, for its line
    */
@@ -102,7 +102,7 @@ export class Trace {
     this.record({ level: 'warn', message: 'a call got no answer', by: { reason }, details: facts })
   }
 
-  /** Writes the counts of the kinds whose minute is over, or of all. */
+  /** Writes the counts of the kinds whose minute has ended, or of all. */
   flush(all = true): void {
     const nowMs = this.#now()
     for (const [key, kind] of this.#kinds) {
@@ -155,6 +155,7 @@ export class Trace {
   async #write({ level, message, by, details }: Attempt): Promise<void> {
     let more: object | undefined
     try {
+      // Survives: `details?.()` → `details()`. Its error is caught, and the line has no details either way.
       more = await details?.()
     } catch {
       // The line says what is known without them.
@@ -170,12 +171,12 @@ export function isFailure(error: unknown): boolean {
   return cause !== undefined && !(cause instanceof CallError) && code !== 'INVALID_ARGUMENT'
 }
 
-/** Whether the call failed because of who asked or how often, and not because of what was asked. */
+/** Whether the call failed because of its caller or their rate, and not because of its content. */
 function isRefusal({ code, cause }: CallError): boolean {
   return (
     code === 'UNAUTHENTICATED' ||
     code === 'PERMISSION_DENIED' ||
-    // A full disk has a cause, and is no fault of the requester.
+    // A full disk has a cause, and is not a fault of the requester.
     (code === 'RESOURCE_EXHAUSTED' && cause === undefined)
   )
 }

@@ -10,8 +10,7 @@ import { ConfigError } from '../../sidecar/index.ts'
 import { command } from '../support/processes/command-line.ts'
 import { serve } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
-import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
-import { holdHashes } from '../support/suite/hashes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const TOKEN = 'the-token-of-a-clerk-of-32-characters-or-more'
@@ -30,80 +29,6 @@ async function withClerk(
   return { ...running, config, clerk: running.connect({ callerToken: TOKEN }) }
 }
 
-describe('rights', () => {
-  test('a caller with `revoke` revokes by value and by id, and does nothing else', async () => {
-    const running = await withClerk(clerk('rights: [revoke]'))
-    const { staticToken, passwordOf } = await populate(running)
-    await running.clerk.revoke({ value: staticToken })
-    const password = { userName: 'account', account: ACCOUNT, password: passwordOf('account') }
-    const { tokenId, value } = await running.client.issue({ password, scope: { account: ACCOUNT } })
-    await running.clerk.revoke({ tokenId })
-    const answer = await running.client.check({ api: 'balance', credentials: [['X-Auth-Token', value]] })
-    expect(answer.reason).toBe('CREDENTIAL_REVOKED')
-    await expect(running.clerk.directory.listAccounts({})).rejects.toMatchObject({
-      code: 'PERMISSION_DENIED',
-      reason: 'CALLER_RIGHT_MISSING',
-      message: 'caller `clerk` may not do this in the directory: it needs the right `read`',
-    })
-  })
-
-  test('a caller with `administer` revokes tokens of its accounts by value, and of no other, and none by id', async () => {
-    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
-    const { staticToken } = await populate(running)
-    const { value: foreign, token } = await running.sidecar
-      .run(TESTER, 'createControlPanelUser', { account: OTHER_ACCOUNT, name: 'person' })
-      .then(() =>
-        running.sidecar.run(TESTER, 'createStaticToken', {
-          account: OTHER_ACCOUNT,
-          userName: 'person',
-          name: 'key',
-          note: '',
-        }),
-      )
-    const missing = { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }
-    await expect(running.clerk.revoke({ value: foreign.reveal() })).rejects.toMatchObject(missing)
-    await expect(running.clerk.revoke({ tokenId: token.id })).rejects.toMatchObject(missing)
-    await running.clerk.revoke({ value: staticToken })
-  })
-
-  test('a caller with `administer` gets no credential of a user', async () => {
-    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
-    await populate(running)
-    const { directory } = running.clerk
-    for (const asking of [
-      directory.reissueControlPanelUserToken({ account: ACCOUNT, name: 'owner' }),
-      directory.copyControlPanelUserToken({ account: ACCOUNT, name: 'owner' }),
-      directory.createStaticToken({ account: ACCOUNT, userName: 'owner', name: 'another' }),
-    ])
-      await expect(asking).rejects.toMatchObject({
-        message: 'caller `clerk` may not do this in the directory: it needs the right `everything`',
-      })
-  })
-
-  test('a caller with `administer` does not see what happened in an earlier account of the same number', async () => {
-    const running = await withClerk(clerk('rights: [administer:1]'))
-    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
-    await running.sidecar.run(TESTER, 'createProject', { account: '1', name: 'of the first' })
-    await running.sidecar.run(TESTER, 'deleteAccount', { account: '1' })
-    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
-    const { records } = await running.clerk.directory.listAuditRecords({ account: '1' })
-    expect(records.map(({ action }) => action)).toEqual(['account.create'])
-  })
-})
-
-describe('a caller whose token expires', () => {
-  test('is unknown from then on', async () => {
-    const clock = { nowMs: Date.parse('2027-01-30T23:59:59Z') }
-    const running = await withClerk(clerk('rights: [everything], expires_at: 2027-01-31T00:00:00Z'), {
-      now: () => clock.nowMs,
-    })
-    await running.clerk.directory.createAccount({ account: '1' })
-    clock.nowMs += 1000
-    await expect(running.clerk.directory.createAccount({ account: '2' })).rejects.toMatchObject(withdrawn)
-    await expect(running.clerk.directory.listAccounts({})).rejects.toMatchObject(withdrawn)
-  })
-})
-
 describe('a change takes effect without a restart', () => {
   const refused = async (running: Awaited<ReturnType<typeof withClerk>>) =>
     running.clerk.directory.listAccounts({}).then(
@@ -120,16 +45,6 @@ describe('a change takes effect without a restart', () => {
     expect((await running.connect({ callerToken: other }).directory.listAccounts({})).accounts).toHaveLength(
       1,
     )
-  })
-
-  test('of the rights of a caller', async () => {
-    const running = await withClerk(clerk('rights: [everything]'))
-    writeFileSync(running.config, clerk('rights: [read]'))
-    running.sidecar.reload()
-    await running.clerk.directory.listAccounts({})
-    await expect(running.clerk.directory.createAccount({ account: '1' })).rejects.toMatchObject({
-      reason: 'CALLER_RIGHT_MISSING',
-    })
   })
 
   test.each<[what: string, change: (path: string) => void]>([
@@ -182,31 +97,6 @@ describe('a change takes effect without a restart', () => {
     await running.clerk.directory.listAccounts({})
     const said = running.logLines.filter((line) => line.includes('the last good ones stay in force'))
     expect(said.at(-1)).toContain('callers[0].rights[0]')
-  })
-
-  test('of a caller who is withdrawn: their queued call is not carried out', async () => {
-    const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`), {
-      flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 },
-    })
-    await populate(running)
-    const goOn = holdHashes()
-    const outcomes = Promise.allSettled(
-      ['running', 'late'].map((name) =>
-        running.clerk.directory.createServiceUser({ account: ACCOUNT, name }),
-      ),
-    )
-    // Calls of one connection begin in order, so the creations have been authenticated when this has its
-    // answer.
-    await running.clerk.directory.getAccount({ account: ACCOUNT })
-    writeFileSync(running.config, 'callers: []\n')
-    running.sidecar.reload()
-    goOn()
-    expect(await outcomes).toMatchObject([{}, { status: 'rejected', reason: withdrawn }])
-    const users = await running.sidecar.administration.records.users(ACCOUNT, 'service_user', {
-      after: '',
-      size: 100,
-    })
-    expect(users.map(({ name }) => name)).not.toContain('late')
   })
 })
 
@@ -336,7 +226,7 @@ describe('the start is refused', () => {
     [
       'a name that two callers have',
       'callers: [{ name: a, certificate: { dns: a.example } }, { name: b, certificate: { dns: A.Example } }]\n',
-      'callers[1].certificate: expected a name of its own, callers[0] has the same one',
+      'callers[1].certificate: expected a unique name, callers[0] has the same one',
     ],
     [
       'TLS without a client that may call',

@@ -1,30 +1,69 @@
 /** Invisible characters: refused in new names, and shown as escapes where an earlier version let them in. */
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { ScalarType } from '@bufbuild/protobuf'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
+import { messageOf } from '../support/contract/contract-json.ts'
 import { NO_NAMES } from '../support/inputs/names.ts'
 import { command, FakeTerminal } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
-import { account, administer, client, directory, running } from '../support/sidecar/administration.ts'
+import { operatorOf } from '../support/sidecar/operator.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 
-administer()
+const running = await runSidecar()
+const client = operatorOf(running)
+const { directory } = client
+/** A new account for each test. */
+let account = ''
+let accounts = 0
+beforeEach(async () => {
+  account = `account-${++accounts}`
+  await directory.createAccount({ account })
+})
+
+/** The texts in the requests of every change of an account. */
+const TEXTS = (Object.keys(OPERATIONS) as (keyof typeof OPERATIONS & keyof DirectoryClient)[])
+  .filter((operation) => !OPERATIONS[operation].reads)
+  .map((operation) => ({ operation, request: `${operation[0]?.toUpperCase()}${operation.slice(1)}Request` }))
+  .map(({ operation, request }) => ({ operation, fields: messageOf(request).fields }))
+  .filter(({ fields }) => fields.some(({ name }) => name === 'account'))
+  .flatMap(({ operation, fields }) =>
+    fields
+      .filter(({ scalar }) => scalar === ScalarType.STRING)
+      .map((field) => ({ operation, field, name: field.name })),
+  )
 
 describe('a name that hides something, or looks like another one,', () => {
   const apply = (part: object) =>
     applyFile(running.sidecar.administration, TESTER, { accounts: [{ account, ...part }] })
 
+  test.each(TEXTS)('is refused as $name of $operation', async ({ operation, field }) => {
+    const olga = { account, userName: 'olga', name: 'olga' }
+    await directory.createControlPanelUser(olga)
+    await directory.createStaticToken(olga)
+    await directory.createProject(olga)
+    await directory.createServiceUser({ account, name: 'job' })
+    const request = {
+      ...{ account: operation === 'createAccount' ? 'new' : account, userName: 'olga' },
+      name: operation.startsWith('create') ? 'new' : operation.includes('ServiceUser') ? 'job' : 'olga',
+    }
+    for (const [what, text] of NO_NAMES) {
+      const value = field.fieldKind === 'list' ? [text] : text
+      const asking = client.directory[operation]({ ...request, [field.localName]: value } as never)
+      // Everything else exists.
+      const refused = ({ code, message }: { code: string; message: string }) =>
+        (code === 'INVALID_ARGUMENT' && message.startsWith(field.name)) || code === 'NOT_FOUND'
+      await expect(asking, what).rejects.toSatisfy(refused)
+    }
+  })
+
   test.each<[what: string, create: (name: string) => Promise<unknown>]>([
-    ['an account', (name) => directory.createAccount({ account: name })],
-    ['a project', (name) => directory.createProject({ account, name })],
-    ['a service user', (name) => directory.createServiceUser({ account, name, permissions: [] })],
-    ['a control panel user', (name) => directory.createControlPanelUser({ account, name })],
-    ['a role', (name) => directory.createControlPanelUser({ account, name: 'another', roles: [name] })],
-    ['a static token', (name) => directory.createStaticToken({ account, userName: 'olga', name })],
-    ['a note', (note) => directory.createStaticToken({ account, userName: 'olga', name: 'key', note })],
     ['a project of a directory file', (name) => apply({ projects: [name] })],
     ['a user of a directory file', (name) => apply({ control_panel_users: [{ name }] })],
     [
@@ -32,7 +71,6 @@ describe('a name that hides something, or looks like another one,', () => {
       (name) => apply({ control_panel_users: [{ name: 'another', static_tokens: [name] }] }),
     ],
   ])('is refused for %s', async (_what, create) => {
-    await directory.createControlPanelUser({ account, name: 'olga' })
     for (const [what, name] of NO_NAMES)
       await expect(create(name), what).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })

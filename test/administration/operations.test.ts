@@ -117,5 +117,5 @@ const A_USER = {
 
 test('every change of the directory goes through the function that has its actor and its transaction', () => {
   const changing = sourcesIn('sidecar/').filter(({ text }) => /\b(?:store|directory)\.change\(/.test(text))
-  expect(changing.map(({ path }) => path)).toEqual(['sidecar/authority/administration/change.ts'])
+  expect(changing.map(({ path }) => path)).toEqual(['sidecar/authority/administration/change-directory.ts'])
 })

@@ -1,6 +1,7 @@
 /** Address ranges (§1) as they are read: what they mean, and what is none. */
 import { expect, test } from 'vitest'
-import { readRange } from '../../sidecar/authority/addresses.ts'
+import { isAllowed, readRange } from '../../sidecar/authority/addresses.ts'
+import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 
 const RANGE = 'an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
 const MAPPED_RANGE =
@@ -51,3 +52,16 @@ test.each(['::ffff:10.91.2.253', '::FFFF:a5b:2fd', '0:0:0:0:0:ffff:10.91.2.253']
       )
   },
 )
+
+test.each<[claim: string, ranges: string[], address: IpAddress | undefined, allowed: boolean]>([
+  ['no ranges are no restriction', [], undefined, true],
+  ['an address is inside a range', ['10.0.0.0/8'], '10.1.2.3', true],
+  ['it is outside every range', ['10.0.0.0/8', '192.0.2.7/32'], '192.0.2.8', false],
+  ['an address that is not known is in none', ['10.0.0.0/8'], undefined, false],
+  ['IPv6 is inside a range', ['2001:db8::/32'], '2001:db8:1::1', true],
+  ['IPv6 is outside', ['2001:db8::/32'], '2001:db9::1', false],
+  ['the whole of IPv4 is not IPv6', ['0.0.0.0/0'], '::1', false],
+  ['the whole of IPv6 is not IPv4', ['::/0'], '10.1.2.3', false],
+])('%s', (_claim, ranges, address, allowed) => {
+  expect(isAllowed(address, ranges)).toBe(allowed)
+})

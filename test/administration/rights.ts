@@ -6,39 +6,8 @@ import type { DirectoryServiceService } from '../../proto/gen/portcullis/v1/dire
 
 export type Method = keyof typeof DirectoryServiceService
 
-/** Sorts of requesters that have a right. Every other requester has none. */
-export type Entitled =
-  | 'operator'
-  | 'caller who administers the account'
-  | 'caller who reads'
-  | 'owner'
-  | 'iam.admin'
-  | 'service user with iam.admin'
-  | 'self'
-
-/** What each need is: who has it. */
-const NEEDS = {
-  operator: ['operator'],
-  account_administrator: [
-    'operator',
-    'caller who administers the account',
-    'owner',
-    'iam.admin',
-    'service user with iam.admin',
-  ],
-  // Owners and users with `iam.admin` in a session of the control panel, too:
-  // `test/control-panel/inviters.test.ts`.
-  inviter: ['operator'],
-  self: ['operator', 'self'],
-  self_or_account_administrator: [
-    'operator',
-    'caller who administers the account',
-    'owner',
-    'iam.admin',
-    'service user with iam.admin',
-    'self',
-  ],
-} as const satisfies Readonly<Record<string, readonly Entitled[]>>
+/** Whom an operation is for, as `usecases/administration/authorize.ts` names them. */
+type Need = 'operator' | 'account_administrator' | 'inviter' | 'self' | 'self_or_account_administrator'
 
 /** The field of the request that names the control panel user, or else how much the call is about. */
 type About = 'every account' | 'the account' | 'name' | 'userName'
@@ -52,7 +21,7 @@ type About = 'every account' | 'the account' | 'name' | 'userName'
 type ForOwners = (sets: boolean | undefined, is: boolean) => boolean
 
 export interface Right {
-  readonly need: keyof typeof NEEDS
+  readonly need: Need
   readonly about: About
   readonly forOwners?: ForOwners
   /**
@@ -67,19 +36,6 @@ export interface Right {
   /** Whether it takes rights away and no more: always, or where it disables and changes nothing else. */
   readonly revokes?: 'always' | 'where it disables'
 }
-
-/** Who may make the call where it neither makes an owner nor is about one. */
-export function entitledTo(method: Method): readonly Entitled[] {
-  const { need, forOwners } = RIGHTS[method]
-  const entitled: readonly Entitled[] = [
-    ...NEEDS[need],
-    ...(reads(method) ? (['caller who reads'] as const) : []),
-  ]
-  return forOwners?.(undefined, false) ? entitled.filter((each) => FOR_OWNERS.includes(each)) : entitled
-}
-
-/** Who is left where a call is for owners. */
-const FOR_OWNERS: readonly Entitled[] = ['operator', 'caller who administers the account', 'owner']
 
 /** Whether the call changes nothing and gives out no secret. */
 export function reads(method: Method): boolean {

@@ -251,7 +251,7 @@ describe('over the wire', async () => {
   const running = await runSidecar({
     flags: { 'login_throttle.failures': 3, 'login_throttle.pause_ms': 3_600_000 },
   })
-  const secrets = await populate(running)
+  await populate(running)
   const login = (userName: string, password: string): Promise<string> =>
     running.client
       .issue({ password: { userName, account: ACCOUNT, password }, scope: { account: ACCOUNT } })
@@ -263,25 +263,12 @@ describe('over the wire', async () => {
   const burst = (count: number, userName: string, password: string) =>
     Promise.all(Array.from({ length: count }, () => login(userName, password)))
 
-  test('who guesses waits, whether the user is there or not, and others do not', async () => {
-    for (const userName of ['nothing', 'nobody']) {
-      for (let attempt = 0; attempt < 3; attempt++)
-        expect(await login(userName, 'wrong')).toBe('LOGIN_FAILED')
-      expect(await login(userName, 'wrong')).toBe('LOGIN_THROTTLED')
-    }
-    expect(await login('alpha', secrets.passwordOf('alpha'))).toBe('PERMISSION_MISSING')
-  })
-
   test('50 guesses at once are no more than one after the other', async () => {
     for (const userName of ['disabled', 'somebody'])
       expect((await burst(50, userName, 'wrong')).toSorted()).toEqual([
         ...Array(3).fill('LOGIN_FAILED'),
         ...Array(47).fill('LOGIN_THROTTLED'),
       ])
-  })
-
-  test('20 logins at once with the right password all succeed', async () => {
-    expect(await burst(20, 'account', secrets.passwordOf('account'))).toEqual(Array(20).fill('issued'))
   })
 })
 

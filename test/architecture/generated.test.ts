@@ -1,7 +1,6 @@
 /**
- * What is generated is made again where anything that it is made of has changed. That the descriptors, which
- * the messages are generated from, are what `buf` compiles byte for byte is shown where buf may be installed:
- * test/interop/contract.test.ts.
+ * Generated files are made again where a source of them has changed. `test/interop/contract.test.ts`, where
+ * buf may be installed, compares the descriptors with those that `buf` compiles.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +12,7 @@ import { isCurrent, type Recorded, readRecord } from '../../scripts/generate.ts'
 import { ROOT, sourcesIn, valueImportsOf } from '../support/checkout/sources.ts'
 import { printedApis, printedKinds } from '../support/matrices/oracle.ts'
 
-describe('what is generated', () => {
+describe('generated code', () => {
   const record = readRecord()
 
   test('is of the sources as they are', () => {
@@ -44,7 +43,7 @@ describe('what is generated', () => {
     expect(unnoticed).toEqual([])
   })
 
-  test('is not made of what is generated, so that it can be made first', () => {
+  test('is not made of generated code, so that it can be made first', () => {
     const own = sourcesIn('scripts/generate')
     expect(own.length).toBeGreaterThan(5)
     expect(own.flatMap(valueImportsOf).filter((path) => /(^|\/)gen\//.test(path))).toEqual([])

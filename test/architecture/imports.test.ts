@@ -1,4 +1,4 @@
-/** Who imports whom: as the table of rooms says, and what no row of it may ever allow. */
+/** The imports of each room: as the table of rooms has them, and those that no row of it may allow. */
 import { isBuiltin } from 'node:module'
 import { expect, test } from 'vitest'
 import { importsOf, type Source, sourcesIn } from '../support/checkout/sources.ts'
@@ -95,7 +95,7 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
-    invariant: 'the authority and the directory know no protocol and no use case, but for that of a hub',
+    invariant: 'the authority and the directory do not know protocols and use cases, but for that of a hub',
     files: ['sidecar/authority/', 'sidecar/directory/'],
     except: ['hub-issue.ts', 'hub-line.ts', 'hub-messages.ts'].map((file) => `sidecar/authority/hub/${file}`),
     never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'proto/gen/', '@grpc/'],
@@ -106,14 +106,14 @@ const RULES: readonly Rule[] = [
     never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'proto/gen/', '@grpc/'],
   },
   {
-    invariant: 'a handler knows no transport',
+    invariant: 'a handler does not know a transport',
     files: ['sidecar/contract/'],
     // Its handlers are those of a library for grpc-js.
     except: ['sidecar/contract/reflection-methods.ts'],
     never: ['sidecar/transports/', '@grpc/'],
   },
   {
-    invariant: 'a transport knows no service',
+    invariant: 'a transport does not know a service',
     files: ['sidecar/transports/'],
     never: [
       ...['engine/', 'matrix/', 'proto/gen/', 'sidecar/authority/', 'sidecar/usecases/', 'sidecar/proxies/'],

@@ -7,10 +7,6 @@ import { sourcesIn } from '../support/checkout/sources.ts'
 const OTHER_WORDS: readonly (readonly [folder: string, reason: string])[] = [
   ['sidecar/cli/commands/', 'a command has the name that is typed'],
   ['sidecar/transports/', 'protocols are siblings: a reader who knows one finds their way in the others'],
-  ['sidecar/authority/administration/', 'a kind of record has the same name on each floor'],
-  ['sidecar/usecases/administration/', 'the same'],
-  ['sidecar/authority/control-panel/', 'the same'],
-  ['sidecar/usecases/control-panel/', 'the same'],
 ]
 
 test.each(['sidecar/', 'scripts/'])('no name stands twice in %s', (part) => {

@@ -1,6 +1,5 @@
 /**
- * What the packages import: of each other by the front door alone, and from outside what they declare, no
- * more and no less.
+ * The imports of packages: of each other by the front door alone, and from outside exactly the declared ones.
  */
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
@@ -12,15 +11,15 @@ import { importsOf, ROOT, sources } from '../support/checkout/sources.ts'
 /** Folder of a package → what the other packages may import of it. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   // The client says the same about a denial as the sidecar does, and finds credentials and situations in the
-  // same way. It takes nothing else of the engine's code: what decides comes from the sidecar.
+  // same way. It uses nothing else of the engine's code: decisions come from the sidecar.
   engine: [
     ...['engine/index.ts', 'engine/denial.ts', 'engine/credentials.ts', 'engine/situations.ts'],
     ...['engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts', 'engine/elapsed.ts'],
-    // Whoever compares or queries whole matrices needs no engine.
+    // A program that compares or queries whole matrices needs no engine.
     ...['engine/cells.ts', 'engine/digest.ts'],
   ],
-  // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need
-  // not load the shipped matrix, and no other program needs what runs policy tests.
+  // The documents of the sidecar are read as strictly as a matrix is. A program that explains, plans or
+  // compares need not load the shipped matrix, and only one for policy tests needs their code.
   matrix: [
     ...['matrix/index.ts', 'matrix/document/index.ts', 'matrix/document/yaml.ts', 'matrix/query/'],
     ...['matrix/document/edit.ts', 'matrix/document/edit-yaml.ts', 'matrix/edit-file.ts', 'matrix/edits.ts'],
@@ -30,7 +29,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/flip-sides.ts', 'matrix/kind-flips.ts'],
     'matrix/policy-tests/index.ts',
   ],
-  // Who prints the error of a call, or the default address, need not load all calls.
+  // A program that prints the error of a call, or the default address, need not load all calls.
   'clients/typescript': [
     'clients/typescript/index.ts',
     'clients/typescript/error.ts',
@@ -64,10 +63,10 @@ test.each(Object.entries(DOORS))('the package in %s is imported through its fron
 })
 
 test.each(PACKAGES)(
-  'what the package in $folder imports is declared, and what it declares is imported',
+  'the package in $folder imports exactly the packages that it declares',
   ({ folder, entryPoints, platform }) => {
     const manifest = JSON.parse(readFileSync(`${ROOT}${folder}/package.json`, 'utf8'))
-    // What is built into the package is a dependency of its development alone.
+    // Code that is built into the package is a dependency of its development alone.
     const declared = { ...manifest.dependencies, ...manifest.devDependencies }
     const outside = outsideOf(entryPoints)
     const builtins = outside.filter((imported) => isBuiltin(imported))
@@ -78,7 +77,7 @@ test.each(PACKAGES)(
   },
 )
 
-test('the client takes no rule of the engine', async () => {
+test('the client imports no rule of the engine', async () => {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: PACKAGES.filter(({ folder }) => folder === 'clients/typescript').flatMap(
@@ -102,7 +101,7 @@ test('the client takes no rule of the engine', async () => {
   )
 })
 
-/** What the files that can be reached from these import from outside of the checkout, types included. */
+/** The imports from outside of the checkout of all files that these reach, types included. */
 function outsideOf(entryPoints: readonly string[]): string[] {
   const texts = new Map(sources.map(({ path, text }) => [path, text]))
   const reached = new Set(entryPoints)

@@ -1,4 +1,4 @@
-/** What the manifests of the packages and the lock file say. The packages themselves: test/nightly. */
+/** The manifests of the packages and the lock file. The packages themselves: test/nightly. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

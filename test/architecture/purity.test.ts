@@ -9,7 +9,7 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
-/** What a platform brings along, what waits, and what depends on the moment. */
+/** Names of a platform, of waits, and of values that depend on the moment. */
 const FORBIDDEN = [
   ...['process', 'Buffer', 'global', 'globalThis', 'window', 'self', 'navigator', 'require', '__dirname'],
   ...['console', 'fetch', 'crypto', 'performance', 'localStorage', 'TextEncoder', 'TextDecoder', 'URL'],
@@ -17,7 +17,7 @@ const FORBIDDEN = [
   ...['async', 'await', 'Promise', 'Date', 'Math.random', 'import.meta', 'node:'],
 ]
 
-test.each(sourcesIn('engine/'))('$path touches nothing outside the language', async ({ text }) => {
+test.each(sourcesIn('engine/'))('$path uses nothing outside the language', async ({ text }) => {
   // Without types and comments, which may well speak of such things.
   const { code } = await transform(text, { loader: 'ts', legalComments: 'none' })
   expect(FORBIDDEN.filter((name) => mentions(code, name))).toEqual([])
@@ -34,7 +34,7 @@ test.each<[code: string, name: string]>([
   expect(FORBIDDEN.filter((each) => mentions(code, each))).toEqual([name])
 })
 
-/** What changes in a module, or can be changed: what one engine leaves there, another one finds. */
+/** Variables of a module, and objects that can be changed: another engine would find their values. */
 const VARIABLE = /^(?:export )?(?:let|var) |^ {2}static (?!readonly )[#\w]+(?:: [^=(]+)? = /m
 const COLLECTION = /^(?:export )?const \w+(?:: [^=]+)? = (?:new (?:Weak)?(?:Map|Set)\b|\[|\{|Array\b)/
 const CONSTANT = /^(?:export )?const \w+: (?:readonly |Readonly|ArrayLike)|[\]}] as const\b/
@@ -69,7 +69,7 @@ test.each([
   ["const WORDS = ['a', 'b'] as const", 0],
   ["const WORDS = [\n  'a',\n] as const satisfies readonly string[]", 0],
   ['function count() {\n  let next = 0\n  const seen = new Map()\n}', 0],
-])('the search for state finds in %j so much: %i', (code, found) => {
+])('the search for state finds in %j this number: %i', (code, found) => {
   expect(stateOf(code)).toHaveLength(found)
 })
 
@@ -114,7 +114,7 @@ async function bundle() {
   return { metafile, code: outputFiles.map(({ text }) => text).join() }
 }
 
-/** Whether code has the name as a word of its own, not as the member of something else. */
+/** Whether code has the name as a separate word, not as the member of an object. */
 function mentions(code: string, name: string): boolean {
   const escaped = name.replace('.', '\\.')
   return new RegExp(`(?<![\\w$.'"])${escaped}${name.endsWith(':') ? '' : '(?![\\w$])'}`).test(

@@ -16,7 +16,7 @@ const HELD = [
   'test/support/',
 ]
 
-/** What the formatter wraps code to. It leaves comments as they are. */
+/** The width to which the formatter wraps code. It leaves comments as they are. */
 const WIDTH: number = JSON.parse(readFileSync(join(ROOT, 'biome.json'), 'utf8')).formatter.lineWidth
 
 const written = sources.filter(({ generated }) => !generated)

@@ -4,8 +4,8 @@
  * tested. A property is bounded by a count. So the verdict is the same on a machine four times slower, with
  * eight busy programs beside it.
  *
- * Each habit lists the files that may have it, how often, and why. What can be judged by a clock alone
- * belongs to `test/nightly/`.
+ * Each habit lists the files that may have it, how often, and why. Tests that only a clock can judge belong
+ * to `test/nightly/`.
  */
 import { expect, test } from 'vitest'
 import suite from '../../vitest.config.ts'
@@ -65,7 +65,7 @@ const HABITS: readonly Habit[] = [
       // Nothing happens meanwhile: on a slow machine less could have happened, and the test passes.
       ['test/directory/sqlite.test.ts', 1, 'a change is not acknowledged meanwhile'],
       ['test/interop/egress.test.ts', 1, 'what is held does not grow meanwhile'],
-      ['test/contract/followers.test.ts', 3, 'nothing is told meanwhile; what was told is not told again'],
+      ['test/contract/followers.test.ts', 3, 'nothing is sent meanwhile; a notification is not sent again'],
       ['test/signals/log.test.ts', 2, 'the process lives on while it fails to write'],
       ['test/rules/rules.test.ts', 1, 'no file is read meanwhile'],
       // Something comes slowly, or at different moments: the verdict is the same at any pace.
@@ -92,7 +92,7 @@ const HABITS: readonly Habit[] = [
       ['test/support/postgres/server.ts', 1, 'looks until a server of another program does as asked'],
       ['test/support/processes/worker-storm.ts', 1, 'a refused connection does not make a busy loop'],
       ['test/support/transports/outcomes.ts', 2, 'a client that reads late; a limit against hanging'],
-      ['test/tracing/protocols.test.ts', 1, 'spans lie apart by more than two clocks differ'],
+      ['test/tracing/protocols.test.ts', 1, 'two clocks differ by less than the spans'],
       ['test/upstream/wire.test.ts', 1, 'an answer that never ends'],
     ],
   },
@@ -103,7 +103,7 @@ const HABITS: readonly Habit[] = [
     allowed: [['test/support/interop/explorer.ts', 1, 'with the limit of all']],
   },
   {
-    claim: 'no test has a limit of its own; `timeout: 0` is none, for counts that somebody asks for',
+    claim: 'no test has a separate limit; `timeout: 0` is not one, for counts that are asked for',
     pattern:
       /\{[^{}\n]*\btimeout: (?!0\b)[\w.]+ \}|^ *\}, [1-9A-Z]\w*\)$|^ *(?:[1-9]\d*_000|[A-Z_]+_MS(?:_MAX)?),\n *\)$/gm,
     everywhere: true,
@@ -116,15 +116,14 @@ const HABITS: readonly Habit[] = [
     ],
     allowed: [
       ['test/attack/slowloris.test.ts', 1, 'the pace of an interval'],
-      ['test/control-panel/factors.test.ts', 1, 'what a browser is told'],
-      ['test/control-panel/passkeys.test.ts', 1, 'what a browser is told'],
+      ['test/control-panel/passkeys.test.ts', 1, 'an option for a browser'],
       [
         'test/interop/proxies.test.ts',
         1,
         'that a proxy waits for less than its default minute is what is tested',
       ],
       ['test/nightly/transport/floods.test.ts', 1, 'the pace of an interval'],
-      ['test/simulation/once.ts', 1, 'a time of its own clock'],
+      ['test/simulation/once.ts', 1, 'a time of a simulated clock'],
       ['test/support/interop/explorer.ts', 1, 'the limit of all'],
     ],
   },
@@ -150,10 +149,9 @@ const HABITS: readonly Habit[] = [
       ['test/interop/node/client.ts', 3, 'what the test that asks says'],
       ['test/cli/errors.test.ts', 3, 'a server that says nothing, and values that are refused'],
       ['test/clients/client.test.ts', 1, 'a deadline passes'],
-      ['test/clients/plaintext.test.ts', 2, 'calls to nobody: they are refused, or end at once'],
+      ['test/clients/plaintext.test.ts', 2, 'calls without a server: they are refused, or end at once'],
       ['test/contract/stream.test.ts', 1, 'a deadline passes'],
       ['test/support/checkout/package-consumers.ts', 1, 'compiled, never run'],
-      ['test/upstream/issue.test.ts', 1, 'a deadline passes'],
     ],
   },
   {
@@ -175,7 +173,6 @@ const HABITS: readonly Habit[] = [
       ['test/http2/bounds.test.ts', 1, 'its clock is the test’s'],
       ['test/hub/authority.test.ts', 1, 'its clock is the test’s'],
       ['test/hub/changes.test.ts', 3, 'its clock is the test’s'],
-      ['test/hub/fleet-world.ts', 1, 'its clock is the test’s'],
       ['test/hub/follower.test.ts', 1, 'what is known ends with the bound'],
       [
         'test/hub/wrong-hubs.test.ts',
@@ -184,11 +181,13 @@ const HABITS: readonly Habit[] = [
       ],
       ['test/interop/connect/tools.test.ts', 1, 'a reader that is late'],
       ['test/interop/upstream/keystone.test.ts', 1, 'a Keystone that says nothing'],
+      ['test/model/fleet-world.ts', 1, 'its clock is the test’s'],
       ['test/transports/held.test.ts', 3, 'messages and readers that are late'],
-      ['test/contract/watch-changes.test.ts', 1, 'the bound is repeated in what is told'],
+      ['test/contract/watch-changes.test.ts', 1, 'the bound is repeated in a report'],
       ['test/support/processes/worker-storm.ts', 1, 'workers that hang'],
       ['test/tracing/export.test.ts', 1, 'a value that is refused'],
       ['test/upstream/workers.test.ts', 1, 'a worker that hangs'],
+      ['test/world/explained.test.ts', 1, 'the bound of histories by hand'],
     ],
   },
   {
@@ -209,7 +208,6 @@ const HABITS: readonly Habit[] = [
       ['test/fuzz/mutate.ts', 2, 'minimising a finding ends after a time'],
       ['test/fuzz/run.ts', 3, 'names an input that never ends'],
       ['test/interop/console/explorer.test.ts', 1, 'what the page is given to draw with'],
-      ['test/interop/console/iam.test.ts', 1, 'what the page is given to draw with'],
       ['test/interop/console/operators.test.ts', 1, 'frames that the page draws'],
       ['test/support/interop/soak.ts', 2, 'the slowest call is reported, and not judged'],
       ['test/usecases/timed.test.ts', 1, 'a call begins no earlier than it was made'],

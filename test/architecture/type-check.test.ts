@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT, sources } from '../support/checkout/sources.ts'
 
-/** What runs with and without a browser is checked with its types and without them. */
+/** Code for both a browser and Node is checked with the types of a browser and without them. */
 const WITH_AND_WITHOUT_DOM = /^console\/(gen|model|panel\/model|texts)\//
 
 /** Its packages are installed on demand: test/nightly/peers.test.ts checks it. */

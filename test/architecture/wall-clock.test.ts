@@ -38,17 +38,17 @@ const OTHERS: readonly (readonly [path: string, comparison: string, reason: stri
   ],
   ['authority/throttle.ts', 'this.#now() - failures.lastMs', 'the same'],
   [
-    'authority/control-panel/sessions.ts',
+    'authority/control-panel/panel-sessions.ts',
     'this.#parts.now() - session.usedAtMs',
     'how often a use is written',
   ],
   [
-    'authority/control-panel/sessions.ts',
+    'authority/control-panel/panel-sessions.ts',
     'this.#parts.now() - session.usedAtMs < touchMs',
     'how often a use is written',
   ],
   [
-    'authority/control-panel/sessions.ts',
+    'authority/control-panel/panel-sessions.ts',
     'nowMs < endsAtMs',
     'the end that it got when it began, beside its limit',
   ],

@@ -1,6 +1,6 @@
 /**
- * What the machine does to the measured times without an attack. The figures of all attacks are to be read
- * beside these: under attack the sidecar and the attacker are as busy as the two programs here.
+ * The effect of the machine on the measured times without an attack. The figures of all attacks are to be
+ * read beside these: under attack the sidecar and the attacker are as busy as the two programs here.
  */
 import { test } from 'vitest'
 import { attackedSidecar, computing } from '../support/attack/attack-scene.ts'

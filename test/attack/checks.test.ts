@@ -1,5 +1,5 @@
 /**
- * Checks whose bytes cost more to read than an ordinary one: who sends them waits, and a neighbour does not.
+ * Checks whose bytes cost more to read than an ordinary one: their sender waits, and a neighbour does not.
  */
 import { expect, test } from 'vitest'
 import { attackedSidecar } from '../support/attack/attack-scene.ts'

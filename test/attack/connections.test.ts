@@ -24,13 +24,13 @@ const GRPC_JS = { grpc: { transport: 'grpc-js' } }
 
 const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
 
-/** For so long from now. */
+/** For this time from now. */
 function lasting(forMs: number): () => boolean {
   const end = performance.now() + forMs
   return () => performance.now() < end
 }
 
-/** New clients, one after the other, for so long: a probe of HTTP, and one that checks over gRPC. */
+/** New clients, one after the other, for a time: a probe of HTTP, and one that checks over gRPC. */
 async function newcomers({ served }: Scene, forMs: number): Promise<{ probes: Times; checks: Times }> {
   const probe = async () => {
     const headers = { connection: 'close' }
@@ -62,7 +62,7 @@ async function regulars({ served }: Scene, pausesMs: readonly number[]) {
     return client
   }
   const clients = await Promise.all(pausesMs.map(open))
-  /** Asks for so long. Returns the messages of the checks that failed. */
+  /** Asks for a time. Returns the messages of the checks that failed. */
   return async (forMs: number): Promise<string[]> => {
     const times = await Promise.all(
       clients.map((client, index) => timesOf(lasting(forMs), () => client.check(CLAIMS), pausesMs[index])),
@@ -143,7 +143,7 @@ test.each(rows)(
   },
 )
 
-/** More connections of this machine than there may be: each that gives way comes back. */
+/** More connections of this machine than there may be: each that is evicted comes back. */
 const floods: readonly Row[] = [
   {
     name: '4,300 streams of checks that hold a connection each',
@@ -173,7 +173,7 @@ test.each(floods)(
       return [...probes.failures, ...checks.failures, ...kept.flat()]
     })
     expect(also).toEqual([])
-    // Otherwise it was no attack.
+    // Otherwise it was not an attack.
     expect(outcome['connections closed']).toBeGreaterThan(1_000)
   },
 )

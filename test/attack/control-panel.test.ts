@@ -13,7 +13,7 @@ const scene = await attackedSidecar({ http: { console: true, connect: true, cont
 const port = Number(scene.served.ready.http?.split(':').at(-1))
 const token = readFileSync(join(scene.data, 'administrator-token'), 'utf8').trim()
 
-/** An operator logs in and withdraws somebody’s rights, as their page does it. */
+/** An operator logs in and withdraws a user’s rights, as their page does it. */
 async function operate(): Promise<void> {
   const browser = new Browser(port)
   const begun = await browser.post(`${SESSION}/operator`, { token })

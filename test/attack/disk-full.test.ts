@@ -1,5 +1,5 @@
 /**
- * A full disk: what was acknowledged is kept, checks are answered, and with space there is no need for a
+ * A full disk: acknowledged changes are kept, checks are answered, and with space there is no need for a
  * restart. Linux, with namespaces of users.
  */
 import { execFileSync } from 'node:child_process'
@@ -13,7 +13,7 @@ import { LAUNCHER, type Ready, startProcess } from '../support/processes/process
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
-/** The sidecar has a disk of its own, so small that it can be filled. */
+/** The sidecar has its own disk, so small that it can be filled. */
 const DISK = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$0" && exec "$@"'
 const TOKENS = 200
 

@@ -1,6 +1,6 @@
 /**
- * Floods of HTTP/2, each kind that is known: on two connections as fast as the sidecar reads, from anybody
- * who reaches it.
+ * Floods of HTTP/2, each kind that is known: on two connections as fast as the sidecar reads, from any client
+ * that reaches it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +37,7 @@ function counts({ msg, exceeded }: Record<string, unknown>, bound = ''): boolean
 }
 
 /**
- * Floods from a process of its own, with a lower priority, so that on few processors it does not take the
+ * Floods from a separate process, with a lower priority, so that on few processors it does not take the
  * neighbour's time.
  */
 async function startFlood({ served }: Scene, flood: string) {

@@ -43,7 +43,7 @@ const ON_BOTH_TRANSPORTS = ['sockets', 'grpc-js'].flatMap((transport) =>
 const NEW_TOKENS_MS = 2_000
 const PAUSE_MS = 2
 
-// What was too slow is measured once more, because times scatter with what else the machine does.
+// A slow result is measured once more, because times scatter with other work of the machine.
 test.each(ON_BOTH_TRANSPORTS)('%s', { retry: 1 }, async (claim, transport, attack) => {
   const scene = await attackedSidecar({ grpc: { transport } })
   await newTokens(scene)

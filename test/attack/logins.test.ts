@@ -65,7 +65,7 @@ describe.each<[claim: string, attack: Attack, settings?: object]>([
   })
 })
 
-/** Whether so much time has not yet passed. */
+/** Whether the time has not yet passed. */
 function during(forMs: number): () => boolean {
   const end = performance.now() + forMs
   return () => performance.now() < end

@@ -76,7 +76,7 @@ async function logIn(port: number, password: string, headers: Record<string, str
 
 test.each<[claim: string, port: () => number, headers: Record<string, string>]>([
   ['without the secret', () => direct, {}],
-  ['with a secret of its own', () => direct, { 'x-portcullis-proxy-secret': 'x'.repeat(SECRET.length) }],
+  ['with its own secret', () => direct, { 'x-portcullis-proxy-secret': 'x'.repeat(SECRET.length) }],
   ['as a client of the proxy', () => proxied, {}],
 ])('guessing passwords from a forged address each, %s, is throttled', async (claim, port, headers) => {
   const statuses: Record<number, number> = {}

@@ -23,7 +23,7 @@ const KEPT = 12
 /** How long an attack lasts until it is measured, and is measured, in milliseconds. */
 const BEGIN_MS = 500
 const MEASURED_MS = 700
-/** The worst ones are measured again, because what else the machine does comes and goes. */
+/** The worst ones are measured again, because other work of the machine comes and goes. */
 const CONFIRMED = 3
 
 interface Found {
@@ -83,7 +83,7 @@ async function tryOut(scene: Scene, genome: Genome, quiet: Times): Promise<Found
   return { genome, times, megabytes, score: Math.max(ratio, megabytes / GOALS.peakMegabytesMax) + failed }
 }
 
-/** Which goals an attack misses, whenever it is tried. */
+/** The goals that an attack misses, whenever it is tried. */
 async function missed(scene: Scene, genome: Genome): Promise<string[]> {
   let calmest: Found | undefined
   let quiet = await scene.neighbour(1_000)

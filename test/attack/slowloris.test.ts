@@ -1,6 +1,4 @@
-/**
- * Requests that come a byte at a time: they are ended, whatever they send, and others are answered meanwhile.
- */
+/** Requests that come a byte at a time: each is ended, and others are answered meanwhile. */
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { attackedSidecar, report, type StartAttack, timesOf } from '../support/attack/attack-scene.ts'
@@ -16,7 +14,7 @@ const BYTE_EVERY_MS = 500
 const NEWCOMERS_MS = 12_000
 
 const HEAD = 'POST /identity/v3/auth/tokens HTTP/1.1\r\nhost: 127.0.0.1\r\n'
-/** What comes at once: the headers do not end, or the body does not. */
+/** The bytes that come at once: the headers do not end, or the body does not. */
 const BEGINNINGS = [
   `${HEAD}x-slow: `,
   `${HEAD}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{"auth": "`,

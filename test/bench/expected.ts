@@ -270,9 +270,9 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'servers',
     {
-      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; every cell by these three
-      // as JSON, and by them for a proxy; six tokens by the sidecar and Keystone, and again before a sidecar
-      // with four.
+      // The questions to the sidecar in its own suite; every cell by Cerbos and OPA; every cell by these
+      // three as JSON, and by them for a proxy; six tokens by the sidecar and Keystone, and again before a
+      // sidecar with four.
       answersChecked: 370 + 2 * 90 + 2 * 3 * 90 + 2 * 6 + 6 + 4,
       compared: [
         ...['cerbos-cpu', 'cerbos-time', 'opa-cpu', 'opa-time'],

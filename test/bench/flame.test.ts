@@ -107,7 +107,7 @@ test('the picture names functions with their files, shows whose code takes the t
   expect(flameGraph(tree, 'A <title>', 'how it was made')).toBe(svg)
 })
 
-/** A profile of samples that are 100 µs apart. The last sample has no time of its own. */
+/** A profile of samples every 100 µs. The last sample has no duration. */
 function profile(nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile {
   return {
     nodes,

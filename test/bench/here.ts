@@ -16,7 +16,7 @@ import { addSidecarOptions, type SidecarOptions, sourcesOf } from '../../sidecar
 import { readConfig } from '../../sidecar/config/config.ts'
 import { startSidecar } from '../../sidecar/process/sidecar.ts'
 
-/** From now on no server is a process of its own, and no foreign software is there. */
+/** From now on no server is a separate process, and no foreign software is there. */
 export function benchHere(): void {
   vi.spyOn(ServerProcess, 'start').mockImplementation(async (program, [...words], _flags, environment) => {
     const served = program.endsWith('portcullis.js')
@@ -34,7 +34,7 @@ interface Program {
   serve(...words: readonly string[]): Promise<Served>
 }
 
-/** What it measures is made up: each look at a figure finds a little more. */
+/** Its figures are made up: each look at a figure finds a little more. */
 class ServerHere {
   readonly ready: object
   readonly #served: Served | { stop(): Promise<void> }

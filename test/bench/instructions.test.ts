@@ -1,5 +1,5 @@
 /**
- * The gate of counted instructions: what it says of a count, and that its operations run. To count needs
+ * The gate of counted instructions: its judgement of a count, and that its operations run. To count needs
  * valgrind: test/nightly/instructions.test.ts.
  */
 import { expect, test } from 'vitest'
@@ -26,13 +26,13 @@ test.each([
   },
   {
     ...{ instructions: 250, spread: 0.006, fails: false },
-    says: `a (an operation) is not judged: its rounds are further apart than 0.5 %\n${HOW}`,
+    says: `a (an operation) is not judged: its rounds differ by more than 0.5 %\n${HOW}`,
   },
   {
     ...{ instructions: Number.NaN, spread: Number.NaN, fails: true },
     says: `a (an operation) was not counted, and a count of it is kept\n${HOW}`,
   },
-])('$instructions instructions, $spread apart, where 200 are kept: $says', ({ fails, says, ...counted }) => {
+])('$instructions instructions, spread $spread, where 200 are kept: $says', ({ fails, says, ...counted }) => {
   const compared = compare(KEPT, [{ id: 'a', what: 'an operation', ...counted }])
   expect(judged(compared)).toEqual({ text: says, fails })
 })
@@ -50,7 +50,7 @@ test('an operation without a kept count fails, and so does a kept count without 
 })
 
 test.each([{ node: '24.22.0' }, { processor: 'arm64' }, { valgrind: '3.24.0' }])(
-  'counts of another place are told apart: %o',
+  'counts of another place are distinguished: %o',
   (other) => {
     expect(elsewhere(KEPT, PLACE)).toBeUndefined()
     const [name] = Object.values(other)

@@ -1,4 +1,4 @@
-/** The gate: a suite with a row over its bound runs again, and a row that is over both times fails. */
+/** The gate: a suite with a row over its bound runs again, and a row that exceeds it both times fails. */
 import { expect, test } from 'vitest'
 import { gates } from '../../bench/gates.ts'
 import type { Row, Suite, SuiteReport } from '../../bench/harness/suite.ts'

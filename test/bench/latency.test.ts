@@ -41,7 +41,7 @@ test.each<{ what: string; samples: number[][]; p50: number; p99: number }>([
   expect(latency.calls).toBe(samples.flat().length)
 })
 
-test('calls that are in flight at once are told apart by their lanes', () => {
+test('calls that are in flight at once are distinguished by their lanes', () => {
   const latencies = new Latencies(2)
   const clock = vi.spyOn(performance, 'now')
   const at = (ms: number, step: () => void) => {

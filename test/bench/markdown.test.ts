@@ -54,7 +54,7 @@ test('the sentence of the README compares rows that matter, which its link shows
     expect(HEADLINES.map((headline) => `${headline.suite}/${headline.row}`)).toContain(`${suite}/${row}`)
 })
 
-test('those with calls of their own have a latency', () => {
+test('suites with calls have a latency', () => {
   const withoutCalls = HEADLINES.filter(({ suite, row }) => !EXPECTED.get(suite)?.timed?.includes(row))
   expect(withoutCalls.map(({ row }) => row)).toEqual(['decide'])
 })

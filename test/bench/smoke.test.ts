@@ -1,7 +1,7 @@
 /**
  * Runs the suites of benchmarks at a tiny size, so that they keep working. Suites that need foreign software
- * run with the interoperability tests. Times are not judged here: `npm run bench` does that. What a decision
- * allocates does not drift, so that is held to its bound.
+ * run with the interoperability tests. Times are not judged here: `npm run bench` does that. The allocations
+ * of a decision do not drift, so that is held to its bound.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { gateOf, gates, unmeasured, verdictOf } from '../../bench/gates.ts'
@@ -58,7 +58,7 @@ test.each([
   },
 )
 
-test('a row without its figure is over', () => {
+test('a row without its figure fails', () => {
   const row: Row = { id: 'grpc-js-claims', what: '', a: { name: '', value: 1, unit: 'ns' }, method: '' }
   expect(verdictOf(gateOf('transport', row), row)).toBe('over')
   const memory: Row = { ...row, id: 'memory', a: { ...row.a, value: Number.NaN } }

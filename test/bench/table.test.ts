@@ -38,7 +38,7 @@ test('a row is printed with its figures, ratio, spread, bound, verdict and metho
   for (const method of [' how it was measured', ' otherwise']) expect(lines).toContain(method)
 })
 
-test('the latency of calls has a table of its own, with both sides and how it is measured', () => {
+test('the latency of calls has a separate table, with both sides and how it is measured', () => {
   const lines = linesOf(CLAIMS, MEMORY)
   const heading = lines.indexOf('latency of a call p50 p99 in flight calls B p50 p99')
   expect(lines.slice(heading + 1, heading + 3)).toEqual([

@@ -294,7 +294,7 @@ describe('directory apply', () => {
     const { code, stdout } = await command(['directory', 'apply', path], new FakeTerminal())
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^created 0 accounts, .*\nchanged; tokens based on what was taken away are no longer valid:\naccount-\d+ +worker +new permissions\n$/,
+      /^created 0 accounts, .*\nchanged; tokens based on removed rights are no longer valid:\naccount-\d+ +worker +new permissions\n$/,
     )
   })
 })

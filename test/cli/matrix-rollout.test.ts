@@ -60,7 +60,7 @@ describe('the commands', () => {
     const refused = await command([...promoting, ...ends(one.running)])
     expect(refused.code).toBe(1)
     expect(refused.stdout).toContain(
-      'not promoted: 1 cell would open that nobody signed off; --max-opened is 0\n',
+      'not promoted: 1 cell would open without a sign-off; --max-opened is 0\n',
     )
     const done = await command([...promoting, '--allow', allowed, ...ends(one.running)])
     expect(done).toMatchObject({ code: 0, stderr: '' })
@@ -72,7 +72,7 @@ describe('the commands', () => {
     const unsigned = await back('--allow', allowed)
     expect(unsigned).toMatchObject({ code: 1, stderr: '' })
     expect(unsigned.stdout).toMatch(
-      /^1 cell opens, 1 cell closes: .*\nopened +balance .*\nclosed +tickets .*\nunused .*\nnot rolled back: 1 cell would open that nobody signed off; --max-opened is 0\n$/,
+      /^1 cell opens, 1 cell closes: .*\nopened +balance .*\nclosed +tickets .*\nunused .*\nnot rolled back: 1 cell would open without a sign-off; --max-opened is 0\n$/,
     )
     expect(await one.cells()).toEqual([true, false])
     const returned = await back('--max-opened', '1')
@@ -117,7 +117,7 @@ describe('the commands', () => {
     const refused = await asked('promote', '--max-opened', '1000')
     expect(refused.code).toBe(1)
     expect(refused.stdout).toMatch(
-      /^no cell opens or closes, 1 fact of kinds loosened: .*\nloosened .* account → none\nnot promoted: 1 fact of kinds would be loosened or changed that nobody signed off; --max-loosened is 0\n$/,
+      /^no cell opens or closes, 1 fact of kinds loosened: .*\nloosened .* account → none\nnot promoted: 1 fact of kinds would be loosened or changed without a sign-off; --max-loosened is 0\n$/,
     )
     expect((await one.directory.getMatrixRollout({})).digest).toBe(BEFORE)
     const meant = newFile(

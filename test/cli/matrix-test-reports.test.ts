@@ -114,7 +114,7 @@ test('TAP has a line for each test, and what failed as YAML', async () => {
     questions: [
       {
         question: 'reports × iam_token_account_scoped, in both modes',
-        told: expect.arrayContaining(['expected: allowed']),
+        said: expect.arrayContaining(['expected: allowed']),
       },
     ],
   })

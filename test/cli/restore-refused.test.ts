@@ -93,7 +93,7 @@ describe('a restoration is refused, and changes nothing,', () => {
     expect(contentOf(folder)).toEqual(before)
     expect(await command(restore, terminal)).toMatchObject({ code: 0 })
     expect(terminal.questions[0]).toBe(
-      `Replace the directory by ${backup}? What was changed after the backup is undone. [y/N] `,
+      `Replace the directory by ${backup}? Changes after the backup are undone. [y/N] `,
     )
   })
 

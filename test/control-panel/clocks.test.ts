@@ -4,8 +4,6 @@
  */
 import { describe, expect, test } from 'vitest'
 import { CLOCK_SKEW_MS, TimeLimit } from '../../sidecar/base/time-limit.ts'
-import { expectConfirmed } from '../../sidecar/usecases/administration/authorize.ts'
-import type { Requester } from '../../sidecar/usecases/requester.ts'
 import { type Browser, PASSWORD, SESSION } from '../support/console/control-panel.ts'
 import { FACTORS, FactorStage, must } from '../support/identity/factor-stage.ts'
 import { codeAt } from '../support/identity/totp.ts'
@@ -131,20 +129,6 @@ test('a session that is used by a clock that is right ends twelve hours after it
     expect(await uses(later)).toBe(true)
   clock.nowMs = beginMs + 12 * HOUR_MS + CLOCK_SKEW_MS
   expect(await uses(later)).toBe(false)
-})
-
-test.each([
-  { what: 'now', sinceMs: 0, refused: false },
-  { what: 'almost ten minutes ago', sinceMs: -10 * MINUTE_MS + 1, refused: false },
-  { what: 'ten minutes ago', sinceMs: -10 * MINUTE_MS, refused: true },
-  { what: 'on a host that is ahead by a minute', sinceMs: CLOCK_SKEW_MS, refused: false },
-  { what: 'by a clock that was ahead by more', sinceMs: CLOCK_SKEW_MS + 1, refused: true },
-])('a proof that was given $what is refused: $refused', ({ sinceMs, refused }) => {
-  const nowMs = clock.nowMs
-  const requester = { session: { confirmedAtMs: nowMs + sinceMs } } as Requester
-  const expecting = () => expectConfirmed(requester, nowMs)
-  if (refused) expect(expecting).toThrow(expect.objectContaining({ reason: 'REAUTHENTICATION_REQUIRED' }))
-  else expect(expecting).not.toThrow()
 })
 
 test.each([

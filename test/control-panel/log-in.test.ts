@@ -10,7 +10,6 @@ const clock = { nowMs: Date.now() }
 const HOUR_MS = 3_600_000
 const panel = await startPanel({ now: () => clock.nowMs })
 const { running, browser, invite, loggedIn } = panel
-const { administration, run } = running.sidecar
 
 const login = (shown: Browser, user: string, password = PASSWORD, account = ACCOUNT) =>
   shown.post(`${SESSION}/login`, { account, user, password })
@@ -80,24 +79,6 @@ test('an operator logs in with a caller token, and has its rights', async () => 
   expect(await shown.post(`${SESSION}/confirm`, { token })).toMatchObject({ status: 200 })
 })
 
-test('a link logs in once, within its day, unless its user was disabled meanwhile', async () => {
-  const { links } = await administration.controlPanel()
-  const link = async () => (await links.create(TESTER, ACCOUNT, 'adam', 'login')).secret.reveal()
-  const follow = (secret: string) => browser().post(`${SESSION}/link`, { secret })
-  const first = await link()
-  expect(await follow(first)).toMatchObject({ status: 200, json: { who: { name: 'adam' } } })
-  expect(await follow(first)).toMatchObject({ status: 401, json: { reason: 'LINK_INVALID' } })
-  expect(await follow(await invite('adam'))).toMatchObject({ status: 401 })
-  const late = await link()
-  clock.nowMs += 24 * HOUR_MS
-  expect(await follow(late)).toMatchObject({ status: 401, json: { reason: 'LINK_INVALID' } })
-  const second = await link()
-  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: false })
-  expect((await follow(second)).status).toBe(401)
-  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: true })
-  expect((await follow(second)).status).toBe(401)
-})
-
 describe('no client learns why a login failed', async () => {
   const { loggedIn, browser, running } = await startPanel()
   await loggedIn('olga')
@@ -140,27 +121,6 @@ test.each<[fault: string, password: string]>([
   expect((await shown.post(`${SESSION}/invitation`, { secret })).status).toBe(200)
 })
 
-test('an invitation is a reset: sessions, IAM tokens and the old password end', async () => {
-  const shown = await loggedIn('pia')
-  const name = { account: ACCOUNT, name: 'pia' }
-  const token = (await shown.call('ReissueControlPanelUserToken', name)).json.token.value
-  const check = async () =>
-    (
-      await shown.call('AuthorizationService/Check', {
-        api: 'iam',
-        credentials: { headers: [{ name: 'X-Auth-Token', value: token }] },
-      })
-    ).json.reason
-  expect(await check()).toBe('REASON_ALLOWED')
-  const secret = await invite('pia')
-  const other = browser()
-  await other.post(`${SESSION}/invitation/accept`, { secret, password: 'ten green bottles' })
-  expect((await userOf(shown)).json).toMatchObject({ signedIn: false })
-  expect(await check()).toBe('REASON_CREDENTIAL_REVOKED')
-  expect((await login(browser(), 'pia')).status).toBe(401)
-  expect((await login(browser(), 'pia', 'ten green bottles')).status).toBe(200)
-})
-
 test('guesses are counted whatever the password looks like, and a right caller token is never locked out', async () => {
   const { loggedIn, browser, running } = await startPanel({
     flags: { 'login_throttle.failures': 2, 'login_throttle.pause_ms': 60_000 },
@@ -180,18 +140,6 @@ test('guesses are counted whatever the password looks like, and a right caller t
   ])
   const token = readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()
   expect((await operator(token)).status).toBe(200)
-})
-
-test('logins count as changes of their user, so that they cannot fill the trail', async () => {
-  const { loggedIn, browser } = await startPanel({
-    flags: { 'changes.burst': 2, 'changes.user_per_minute': 1 },
-  })
-  await loggedIn('olga')
-  expect((await login(browser(), 'olga')).status).toBe(200)
-  const { status, json, headers } = await login(browser(), 'olga')
-  expect([status, json.reason]).toEqual([429, 'CHANGES_THROTTLED'])
-  expect(Number(headers['retry-after'])).toBeGreaterThan(0)
-  await loggedIn('pia')
 })
 
 test('a login and a new proof from outside the addresses of the account are for owners alone', async () => {
@@ -219,35 +167,4 @@ test('a login and a new proof from outside the addresses of the account are for 
   expect((await shown.call('ListProjects', account)).status).toBe(403)
   expect((await shown.call('SetAddressRestriction', { ...account, ranges: [] })).status).toBe(200)
   expect((await shown.call('ListProjects', account)).status).toBe(200)
-})
-
-test('the trail has who logged in and how, and the log has who failed to', async () => {
-  const { loggedIn, browser, running } = await startPanel()
-  const shown = await loggedIn('olga')
-  const { id } = (await shown.get(SESSION)).json
-  await login(browser(), 'olga', 'a guess of a password')
-  await login(browser(), 'a password put here by mistake', 'x')
-  const trail = await running.sidecar.administration.records.audit(ACCOUNT, { after: '0', size: 100 })
-  const by = { protocol: 'http', address: '127.0.0.1', request_id: expect.any(String) }
-  expect(trail.slice(-3)).toMatchObject([
-    { action: 'control_panel_user.invite', subject: 'olga', actor: 'a test' },
-    { action: 'control_panel_user.accept_invitation', subject: 'olga', details: { by } },
-    {
-      action: 'control_panel_user.log_in',
-      actor: expect.stringMatching(/^control_panel_user \w+ \(olga\)$/),
-      details: { session_id: id, way: 'invitation', by },
-    },
-  ])
-  const lines = running.logLines.map((line) => JSON.parse(line))
-  expect(lines).toContainEqual(
-    expect.objectContaining({ msg: 'a login failed', reason: 'LOGIN_FAILED', user_name: 'olga' }),
-  )
-  expect(lines).toContainEqual(
-    expect.objectContaining({
-      msg: 'a session of the control panel began',
-      session_id: id,
-      user_name: 'olga',
-    }),
-  )
-  expect(running.logLines.join()).not.toMatch(/by mistake|a guess/)
 })

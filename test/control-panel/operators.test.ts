@@ -6,8 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { LISTENERS_MAX, OF_CALLER_MAX } from '../../sidecar/usecases/control-panel/tail.ts'
-import { SESSION, startPanel } from '../support/console/control-panel.ts'
+import { OF_CALLER_MAX } from '../../sidecar/usecases/control-panel/tail.ts'
+import { SESSION } from '../support/console/control-panel.ts'
 import { CALLERS, type CallerName, listen, startForOperators } from '../support/console/operators.ts'
 import { linesIn } from '../support/signals/decision-log.ts'
 import { eventually, passing } from '../support/suite/resources.ts'
@@ -155,51 +155,5 @@ describe('listening to decisions', () => {
       return listening.status === 200 && listening
     })
     heard.leave()
-  })
-
-  test('who does not read misses decisions, and checks are answered meanwhile', async () => {
-    const heard = await listen(await panel.loggedInAs('root'), port)
-    await eventually(() => heard.lines().length === 1)
-    heard.pause()
-    for (let batch = 0; batch < 20; batch++) {
-      const answers = await running.client.checkBatch(Array(1_000).fill(QUESTION))
-      expect(answers).toHaveLength(1_000)
-    }
-    heard.resume()
-    const count = () => {
-      const lines = heard.lines().slice(1)
-      return lines.reduce((sum, { missed }) => sum + (typeof missed === 'number' ? missed : 1), 0)
-    }
-    await eventually(() => count() === 20_000)
-    expect(heard.lines().some(({ missed }) => missed !== undefined)).toBe(true)
-    heard.leave()
-  })
-
-  test('so many may listen of a caller, and those who leave make room', async () => {
-    const browser = await panel.loggedInAs('root')
-    const listening = await Promise.all(Array.from({ length: OF_CALLER_MAX }, () => listen(browser, port)))
-    expect(listening.map(({ status }) => status)).toEqual(listening.map(() => 200))
-    expect(OF_CALLER_MAX).toBeLessThan(LISTENERS_MAX)
-    const refused = await browser.get('/console/operator/decisions')
-    expect([refused.status, refused.json.reason]).toEqual([503, 'WATCHES_EXHAUSTED'])
-    // Another caller has places of its own.
-    const other = await listen(await panel.loggedInAs('reader'), port)
-    expect(other.status).toBe(200)
-    for (const each of [...listening, other]) each.leave()
-    const again = await eventually(async () => {
-      const heard = await listen(browser, port)
-      return heard.status === 200 && heard
-    })
-    again.leave()
-  })
-
-  test('needs a decision log, and says so', async () => {
-    const without = await startPanel()
-    const token = readFileSync(join(without.running.folder, 'administrator-token'), 'utf8').trim()
-    const browser = without.browser()
-    await browser.post(`${SESSION}/operator`, { token })
-    const { status, json } = await browser.get('/console/operator/decisions')
-    expect([status, json.reason]).toEqual([404, 'NOT_FOUND'])
-    expect(json.message).toMatch(/decision_log/)
   })
 })

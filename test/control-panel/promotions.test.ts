@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
 import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { Browser } from '../support/console/control-panel.ts'
-import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
-import { FactorStage, must, NEW_PASSWORD } from '../support/identity/factor-stage.ts'
+import { SESSION } from '../support/console/control-panel.ts'
+import { FactorStage, NEW_PASSWORD } from '../support/identity/factor-stage.ts'
 import { codeAt } from '../support/identity/totp.ts'
 import { command, FakeTerminal } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -40,35 +40,10 @@ const RISEN = 'rights rose, so what these users logged in with before has ended'
 /** Ways in which a person comes to administer the account. */
 const WAYS: readonly (readonly [claim: string, rise: (name: string) => Promise<unknown>])[] = [
   [
-    'an operator makes an owner',
-    async (name) => {
-      const { credentialsEnded } = await operator.directory.updateControlPanelUser({
-        account,
-        name,
-        owner: true,
-      })
-      expect(credentialsEnded).toBe(true)
-    },
-  ],
-  [
-    'an operator gives iam.admin to',
-    async (name) => {
-      const roles = { roles: ['iam.admin'] }
-      const { credentialsEnded } = await operator.directory.updateControlPanelUser({ account, name, roles })
-      expect(credentialsEnded).toBe(true)
-    },
-  ],
-  [
     'an owner makes an owner, on the page,',
     async (name) => {
       const answer = await olga.call('UpdateControlPanelUser', { account, name, owner: true })
       expect(answer.json).toMatchObject({ credentialsEnded: true })
-    },
-  ],
-  [
-    'a directory file makes an owner',
-    async (name) => {
-      expect(await apply({ control_panel_users: [{ name, owner: true }] })).toContain(RISEN)
     },
   ],
   [
@@ -134,99 +109,22 @@ describe.each(WAYS)('%s', (_claim, rise) => {
   })
 })
 
-const MACHINE_WAYS: readonly (readonly [claim: string, rise: (name: string) => Promise<unknown>])[] = [
-  [
-    'gets iam.admin',
-    async (name) => {
-      const roles = { roles: ['iam.admin'] }
-      const { credentialsEnded } = await operator.directory.updateServiceUser({ account, name, roles })
-      expect(credentialsEnded).toBe(true)
-    },
-  ],
-  [
-    'becomes a validator',
-    async (name) => {
-      const request = { account, name, validator: true }
-      const { credentialsEnded } = await operator.directory.setServiceUserValidator(request)
-      expect(credentialsEnded).toBe(true)
-      expect((await operator.directory.setServiceUserValidator(request)).credentialsEnded).toBe(false)
-    },
-  ],
-  [
-    'becomes a validator by a directory file',
-    async (name) => {
-      const permissions = [{ scope: 'account' }]
-      expect(await apply({ service_users: [{ name, permissions, validator: true }] })).toContain(RISEN)
-    },
-  ],
-]
-
-describe.each(MACHINE_WAYS)('a service user who %s', (claim, rise) => {
-  test('obtains no token with the password of before, and the token of before ends', async () => {
-    const name = `robot who ${claim}`
-    const permissions = [{ scope: 1 as const, projects: [] }]
-    const { password } = await operator.directory.createServiceUser({ account, name, permissions, roles: [] })
-    const issue = (secret: string) =>
-      running.client.issue({ password: { userName: name, account, password: secret }, scope: { account } })
-    const { value } = await issue(password)
-    const isActive = async (token: string) =>
-      (await running.client.check({ api: 'iam', credentials: [['X-Auth-Token', token]] })).reason
-    const before = await isActive(value)
-
-    await rise(name)
-
-    await expect(issue(password)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
-    expect([before, await isActive(value)]).toEqual([
-      expect.not.stringContaining('REVOKED'),
-      'CREDENTIAL_REVOKED',
-    ])
-    const replaced = await operator.directory.replaceServiceUserPassword({ account, name })
-    expect(await isActive((await issue(replaced.password)).value)).toBe(before)
-  })
-
-  test('has no token that was being issued meanwhile', async () => {
-    const name = `busy robot who ${claim}`
-    const permissions = [{ scope: 1 as const, projects: [] }]
-    const { password } = await operator.directory.createServiceUser({ account, name, permissions, roles: [] })
-    const issue = () =>
-      running.client.issue({ password: { userName: name, account, password }, scope: { account } })
-    const [first, ...others] = [issue(), issue(), issue(), issue()]
-    await first
-    const rising = rise(name)
-    const issued = await Promise.allSettled([first, ...others, issue(), issue()])
-    await rising
-    for (const each of issued) {
-      if (each.status === 'rejected') continue
-      const credentials = [['X-Auth-Token', each.value.value]] as const
-      expect(await running.client.check({ api: 'iam', credentials })).toMatchObject({
-        reason: 'CREDENTIAL_REVOKED',
-      })
-    }
-  })
-})
-
-test('the first owner is made, invited and logged in; nothing ends where nothing was', async () => {
-  const other = '345678'
-  await operator.directory.createAccount({ account: other })
-  await operator.directory.createControlPanelUser({ account: other, name: 'first', owner: true })
-  const { secret } = await operator.directory.createInvitation({ account: other, userName: 'first' })
-  const shown = stage.browser()
-  await must(shown.post(`${SESSION}/invitation/accept`, { secret, password: PASSWORD }))
-  // What an owner may set of themselves ends no credential of theirs.
-  for (const change of [{ owner: true }, { roles: { roles: ['iam.admin'] } }]) {
-    const answer = await shown.call('UpdateControlPanelUser', { account: other, name: 'first', ...change })
-    expect([answer.status, answer.json]).toMatchObject([
-      200,
-      expect.not.objectContaining({ credentialsEnded: true }),
-    ])
+test('a service user who gets iam.admin has no token that was being issued meanwhile', async () => {
+  const name = 'busy robot'
+  const permissions = [{ scope: 1 as const, projects: [] }]
+  const { password } = await operator.directory.createServiceUser({ account, name, permissions, roles: [] })
+  const issue = () =>
+    running.client.issue({ password: { userName: name, account, password }, scope: { account } })
+  const [first, ...others] = [issue(), issue(), issue(), issue()]
+  await first
+  const rising = operator.directory.updateServiceUser({ account, name, roles: { roles: ['iam.admin'] } })
+  const issued = await Promise.allSettled([first, ...others, issue(), issue()])
+  await rising
+  for (const each of issued) {
+    if (each.status === 'rejected') continue
+    const credentials = [['X-Auth-Token', each.value.value]] as const
+    expect(await running.client.check({ api: 'iam', credentials })).toMatchObject({
+      reason: 'CREDENTIAL_REVOKED',
+    })
   }
-  expect((await shown.get(SESSION)).json).toMatchObject({ signedIn: true, who: { owner: true } })
-})
-
-test('an iam.admin who gives the role to another keeps their own session, and invites them', async () => {
-  const adam = await stage.accept('adam')
-  const { name } = await stage.newPerson()
-  const answer = await adam.call('UpdateControlPanelUser', { account, name, roles: { roles: ['iam.admin'] } })
-  expect(answer.json).toMatchObject({ credentialsEnded: true })
-  expect((await adam.call('CreateInvitation', { account, user_name: name })).status).toBe(200)
 })

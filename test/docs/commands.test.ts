@@ -1,6 +1,6 @@
 /**
- * Every command of README is run, and what it shows is what is printed. The other pages: test/interop. What
- * blocks of pages may be.
+ * Every command of README is run, and its shown output is the printed one. The other pages: test/interop. The
+ * allowed blocks of pages.
  */
 import { describe, expect, test } from 'vitest'
 import { blocksOf, fileOf, pageOf, userPages } from './page.ts'
@@ -50,7 +50,7 @@ test('every block that is not run has a reason, and every reason a block', () =>
   expect(marked.map(({ text }) => text.split('\n')[0]).sort()).toEqual(Object.keys(NOT_RUN).sort())
 })
 
-test('what is said to be an output stands behind a command', () => {
+test('a block of output stands behind a command', () => {
   for (const page of userPages) {
     const blocks = blocksOf(page)
     for (const [index, block] of blocks.entries())

@@ -61,7 +61,7 @@ describe('docs/use/embedding.md', () => {
       )
     })
 
-    test('does not tell another account’s resource from none', async () => {
+    test('does not show whether another account’s resource exists', async () => {
       const refusal = await ask('/accounts/another/balance', { 'x-token': token() })
       expect(refusal).toMatchObject({
         status: 404,
@@ -70,9 +70,9 @@ describe('docs/use/embedding.md', () => {
     })
   })
 
-  test('without a sidecar every request is refused with 503', async () => {
+  test('every request is refused with 503 without a sidecar', async () => {
     const output = await terminal().start(
-      `PORTCULLIS_GRPC_ADDRESS=unix:/nobody/listens/here node http-server.ts`,
+      `PORTCULLIS_GRPC_ADDRESS=unix:/no/listener/here node http-server.ts`,
     )
     const [, port] = /port: (\d+)/.exec(output) ?? []
     const response = await fetch(`http://127.0.0.1:${port}/accounts/1/balance`, {

@@ -44,7 +44,7 @@ test('the TypeScript of the pages', () => {
   expect(check(folder)).toBe('')
 })
 
-/** What the compiler finds wrong. */
+/** The errors of the compiler. */
 function check(project: string): string {
   const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
   try {

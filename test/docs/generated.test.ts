@@ -1,4 +1,4 @@
-/** What follows from the code is current in the pages (`npm run docs` writes it). */
+/** The generated parts of the pages are current (`npm run docs` writes it). */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

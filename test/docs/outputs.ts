@@ -1,6 +1,6 @@
 /** Whether a program printed what a page shows: the same but for what differs on every run. */
 
-/** What differs on every run, and what it is called in both texts. */
+/** Texts that differ on every run, and their names in both texts. */
 const DIFFERENT: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<IAM token>'],
@@ -23,7 +23,7 @@ export function comparable(text: string): string {
 }
 
 /**
- * What is printed, as a pattern: `…` in a line is any text, and a line that begins with it any number of
+ * The printed text, as a pattern: `…` in a line is any text, and a line that begins with it any number of
  * lines.
  */
 export function shownAs(text: string): RegExp {

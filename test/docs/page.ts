@@ -11,10 +11,11 @@ export interface Page {
 
 /** Every page of the project that is written for people. */
 export const pages: readonly Page[] = globSync(
-  ['*.md', 'docs/**/*.md', 'examples/*/README.md', '{engine,matrix,sidecar,clients/typescript}/README.md'],
-  {
-    cwd: ROOT,
-  },
+  [
+    ...['*.md', 'docs/**/*.md', 'examples/*/README.md', 'test/README.md'],
+    '{engine,matrix,sidecar,clients/typescript}/README.md',
+  ],
+  { cwd: ROOT },
 )
   .map((path) => path.replaceAll('\\', '/'))
   .sort()
@@ -61,7 +62,7 @@ export function blocksOf({ text }: Page): Block[] {
   )
 }
 
-/** What a block needs besides Node: the value of its `needs=`. */
+/** The needs of a block besides Node: the value of its `needs=`. */
 export function needOf({ words }: Block): string | undefined {
   return words.find((word) => word.startsWith('needs='))?.slice('needs='.length)
 }

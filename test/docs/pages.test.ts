@@ -2,8 +2,8 @@
  * The pages as texts: how long they are, what they link and name, and that they speak of the product as it
  * is.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readAgentConfig } from '../../sidecar/config/agent-config.ts'
@@ -17,6 +17,7 @@ import { blocksOf, fileOf, needOf, type Page, pageOf, pages, userPages } from '.
 test.each([
   ['README.md', 150],
   ['ARCHITECTURE.md', 90],
+  ['test/README.md', 80],
 ])('%s has at most %i lines', (path, linesMax) => {
   expect(pageOf(path).text.trimEnd().split('\n').length).toBeLessThanOrEqual(linesMax)
 })
@@ -27,6 +28,12 @@ test('README.md leads to docs/README.md, and that to every page for users', () =
   const listed = linksOf('docs/README.md')
   expect(others.filter((path) => !listed.includes(path))).toEqual([])
   expect(new Set(listed).size, 'each is listed once').toBe(listed.length)
+})
+
+test('test/README.md says of every folder of tests what it is for', () => {
+  const folders = globSync('*/', { cwd: join(ROOT, 'test') }).map((path) => basename(path))
+  const { text } = pageOf('test/README.md')
+  expect(folders.filter((folder) => !new RegExp(`^#.*\`${folder}\``, 'm').test(text))).toEqual(['support'])
 })
 
 // test/interop/clients runs the second one.
@@ -73,7 +80,7 @@ test('the runbook of every alert is a section of a page', () => {
   expect(alerts.length).toBeGreaterThan(10)
 })
 
-test('the reader of paragraphs finds wrapped lines, and takes nothing else for one', () => {
+test('the reader of paragraphs finds wrapped lines, and finds no other line', () => {
   const whole = '# a\nb\n\n- c\n  - d\n1. e\n\n> f\n\n| g |\n|---|\n| h |\n\n<img>\n\n```sh\ni\nj\n```\n'
   expect(wrappedLinesIn({ text: whole })).toEqual([])
   const wrapped = 'a\nb\n\n- c\n  d\n\n1. e\nf\n\n> g\n> h\n\n```sh\ni\n```\nj\nk\n'
@@ -138,7 +145,7 @@ describe('docs/operate/troubleshooting.md', () => {
     .map(({ text }) => text)
 
   test.each(quoted)('`%s` is what the product says', (message) => {
-    // A line of the sources has all its parts, in this order; an ellipsis is what differs.
+    // A line of the sources has all its parts, in this order; an ellipsis is a difference.
     const parts = message.split('…').map((part) => part.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     const pattern = new RegExp(`['"\`(].*${parts.join('.*')}`)
     expect(code.some((text) => pattern.test(text))).toBe(true)
@@ -245,7 +252,7 @@ function anchorsOf({ text }: Page): string[] {
   )
 }
 
-/** What stands in backticks and is a path of the checkout by its first folder. */
+/** The texts in backticks that are a path of the checkout by its first folder. */
 function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
   const FOLDERS = 'engine|matrix|proto|sidecar|clients|bench|scripts|test|docs|\\.ci'
   return Array.from(

@@ -14,7 +14,7 @@ const areas = pages.filter(({ path }) => path.startsWith('docs/decide/security/'
 /** Most characters of a promise. A longer one is two. */
 const PROMISE_LENGTH_MAX = 300
 
-/** Most promises of the page that everybody reads. */
+/** Most promises of the page for all readers. */
 const PROMISES_MAX = 25
 
 test('the index has some twenty promises, and leads to every area', () => {

@@ -12,11 +12,11 @@ import { Terminal } from './terminal.ts'
 const ACCOUNT_SHOWN = '787613'
 
 export interface Reading {
-  /** What blocks may need besides Node, for example `curl`. A block with another need is passed over. */
+  /** The needs of blocks besides Node, for example `curl`. A block with another need is passed over. */
   readonly needs?: ReadonlySet<string>
   /** Folders that are looked into for programs before all others. */
   readonly path?: readonly string[]
-  /** What is done before the first block. */
+  /** The preparation of the first block. */
   readonly prepare?: (terminal: Terminal) => void | Promise<void>
 }
 
@@ -26,7 +26,7 @@ export function readPage(
   { needs = new Set(), path = [], prepare }: Reading = {},
 ): () => Terminal {
   let terminal: Terminal
-  /** What the last block that was run has printed. */
+  /** The output of the last block that was run. */
   let output = ''
   beforeAll(async () => {
     terminal = Terminal.open(path)
@@ -75,7 +75,7 @@ export function readPage(
 export const isOutput = ({ words }: Block): boolean => words.includes('output')
 export const isNotRun = ({ words }: Block): boolean => words.includes('not-run')
 
-/** What only the reader of a development sidecar's welcome knows. */
+/** Values that only the welcome of a development sidecar shows. */
 function learnDemo(terminal: Terminal, welcome: string): void {
   const account = /^Demo account (\d+)/m.exec(welcome)?.[1]
   if (account === undefined) return

@@ -1,5 +1,5 @@
 /**
- * A reader's terminal: one bash for a page, in a folder of its own. `npx portcullis` and `npm start` run this
+ * A reader's terminal: one bash for a page, in a separate folder. `npx portcullis` and `npm start` run this
  * checkout there, on free ports, and the packages are found by their names.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -20,7 +20,7 @@ import { pathToFileURL } from 'node:url'
 import { ROOT } from '../support/checkout/sources.ts'
 import { eventually } from '../support/suite/resources.ts'
 
-/** What came of a block. */
+/** The result of a block. */
 export interface Ran {
   /** Standard output and standard error, as a terminal shows them. */
   readonly output: string
@@ -97,9 +97,7 @@ export class Terminal {
     return new Terminal(folder, tools, bash, answers)
   }
 
-  /**
-   * What a page shows is read as this instead: what only the page's reader knows, or what is another's here.
-   */
+  /** Replaces a shown text by the actual one, which only a reader knows, or which differs here. */
   replace(shown: string, actual: string): void {
     this.#replaced.set(shown, actual)
   }
@@ -138,7 +136,7 @@ export class Terminal {
    */
   async start(block: string): Promise<string> {
     const [file, output] = this.#write(block)
-    // With job control it is a process group of its own.
+    // With job control it is a separate process group.
     const [pid = ''] = await this.#ask(
       `set -m; (export ${SERVES}=1; . '${file}') </dev/null >'${output}' 2>&1 & set +m; printf '%s\\t\\n' "$!"`,
     )
@@ -162,7 +160,7 @@ export class Terminal {
     rmSync(file, { force: true })
     for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGTERM')
     await ended(pids)
-    // Programs that are no tools of this terminal. A group has the number of its first process, with a minus.
+    // Programs beside the tools of this terminal. A group has the number of its first process, with a minus.
     const groups = this.#groups.splice(0).map((group) => -group)
     for (const group of groups) if (isRunning(group)) process.kill(group, 'SIGTERM')
     await ended(groups)
@@ -212,7 +210,7 @@ interface Addresses {
   readonly egress?: string | undefined
 }
 
-/** What a server says of itself when it is ready, in a line, in its welcome or as JSON. */
+/** The addresses that a server shows when it is ready, in a line, in its welcome or as JSON. */
 function addressesIn(text: string): Addresses | undefined {
   const [, grpc, http] =
     /^ready: gRPC on ([^\s,]+), HTTP (?:off|on ([^\s,]+))/m.exec(text) ??
@@ -240,7 +238,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** What `npx`, `npm` and `node` run here: the checkout, without the second that npm takes to start. */
+/** The tools `npx`, `npm` and `node` here: the checkout, without the second that npm takes to start. */
 function writeTools(folder: string): void {
   const launcher = `'${process.execPath}' '${join(ROOT, 'sidecar/portcullis.js')}'`
   const remembered = `[ -z "$${SERVES}" ] || echo $$ >>'${join(folder, PIDS)}'`
@@ -278,15 +276,15 @@ const SERVES = 'DOCS_IN_BACKGROUND'
 /** File of the processes that serve. */
 const PIDS = 'pids'
 
-/** What package.json runs, without the shell that npm puts around it. */
+/** The start command of package.json, without the shell that npm puts around it. */
 function startScript(): string {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   return scripts.start.replace(/^exec /, '').replace(/^node /, `'${process.execPath}' `)
 }
 
 /**
- * `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the
- * checkout has installed.
+ * `import … from '@portcullis/engine'` means the checkout's sources; other imports of pages are those that
+ * the checkout has installed.
  */
 function writePackages(folder: string): void {
   const modules = join(folder, 'node_modules')

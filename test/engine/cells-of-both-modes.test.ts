@@ -1,4 +1,4 @@
-/** The cells of a matrix without an engine: what an engine of each mode says of them. */
+/** The cells of a matrix without an engine: the answers of an engine of each mode about them. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CELL_ANSWERS, cellsInSteps, conflictsAt } from '../../engine/cells.ts'
@@ -25,13 +25,13 @@ function holds(matrix: Matrix): void {
     }
 }
 
-test('of the shipped matrix', () => holds(supportMatrix))
+test('the cells of the shipped matrix agree with its decisions', () => holds(supportMatrix))
 
-test('of any matrix', () => {
+test('the cells of any matrix agree with its decisions', () => {
   fc.assert(fc.property(matrices(), holds), { numRuns: 100 })
 })
 
-test('of a matrix with a conflict about two cells that have neither the API nor the kind in common', () => {
+test('so do those of a matrix with a conflict about two cells without a common API or kind', () => {
   const [first, ...others] = smallMatrix().conflicts as readonly Conflict[] as [Conflict, ...Conflict[]]
   const cells = [...first.cells, { api: 'library', kind: 'day_pass' }]
   holds({ ...smallMatrix(), conflicts: [{ ...first, cells }, ...others] })

@@ -1,11 +1,11 @@
-/** What `compile` refuses, and that it keeps nothing of the object given. */
+/** `compile` refuses faults, and does not keep the given object. */
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, matrixProblems } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
-/** A value planted at a path of the small matrix, and what `compile` says of it. */
+/** A value planted at a path of the small matrix, and the message of `compile`. */
 test.each<[path: string, value: unknown, message: string]>([
   ['tokenKinds[1].id', 'day_pass', 'expected a unique id, `day_pass` is taken'],
   ['apis[1].id', 'lobby', 'expected a unique id, `lobby` is taken'],
@@ -26,7 +26,7 @@ test.each<[path: string, value: unknown, message: string]>([
   expect(() => compile(matrix)).toThrow(new TypeError(`the matrix is not valid: ${path}: ${expected}`))
 })
 
-test('of several problems the first one is in the message, and all of them are listed', () => {
+test('the message has the first of several problems, and the list has all of them', () => {
   const matrix = planted(planted(smallMatrix(), 'apis[2].accepts[0]', 'nothing'), 'apis[1].id', 'lobby')
   const problems = matrixProblems(matrix)
   expect(problems.map(({ path }) => path)).toEqual([
@@ -102,7 +102,7 @@ test('an API lists how each accepted kind is sent, and a scheme only where there
   ])
 })
 
-test('what APIs have in common is there once, so that a large matrix stays small', () => {
+test('the common part of APIs is there once, so that a large matrix stays small', () => {
   const { apis, reasons } = compile({ ...smallMatrix(), conflicts: [] })
   const [lobby, library, cellar] = [apis.get('lobby'), apis.get('library'), apis.get('cellar')]
   expect(library?.conflicts).toEqual(

@@ -143,7 +143,7 @@ test.each(UNCONTESTED)(
   },
 )
 
-test('in strict mode the contested cells are denied, and every other cell is as the table prints it', () => {
+test('the contested cells are denied in strict mode, and every other cell is as the table prints it', () => {
   const answers = cells().map(({ api, kind }) => [api, kind, ask(strictEngine, api, kind).allowed])
   const expected = cells().map(({ api, kind, accepted }) => [api, kind, accepted && !isContested(api, kind)])
   expect(answers).toEqual(expected)
@@ -201,7 +201,7 @@ test.each<[reason: CredentialReason, advice: string[]]>([
   ['CREDENTIAL_EXPIRED', [TESTING_ONLY]],
   ['CREDENTIAL_REVOKED', [TESTING_ONLY]],
   ['ADDRESS_NOT_ALLOWED', [TESTING_ONLY]],
-  // Which token it is, is not known.
+  // The token is not known.
   ['CREDENTIAL_INVALID', []],
   ['CREDENTIAL_MALFORMED', []],
 ])('a denial for %s brings the advice about the holder where the token is known', (reason, advice) => {
@@ -214,7 +214,7 @@ describe('in a small matrix', () => {
   const LOBBY_KEY = { api: 'lobby', kind: 'room_key' }
   const LOBBY_PASS = { api: 'lobby', kind: 'day_pass' }
   const LIBRARY_PASS = { api: 'library', kind: 'day_pass' }
-  /** A conflict about nothing, for the table; what is given changes that. */
+  /** A conflict about nothing, for the table; the given fields change that. */
   const conflict = (id: string, change: Partial<Conflict>): Conflict => ({
     ...{ id, type: 'contradiction', cells: [], apis: [], kinds: [], statements: [] },
     ...{ resolution: 'table', reason: 'either may be so', ...change },

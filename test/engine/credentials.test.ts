@@ -50,7 +50,7 @@ test.each<[claim: string, headers: CredentialHeaders, header: string, value: str
   expect(engine.extract(headers)).toEqual({ ok: true, header, scheme: '', value })
 })
 
-/** What a caller without types may bring. */
+/** Values that a caller without types may pass. */
 test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_MISSING', 'a list without values', [['X-Token', []]]],
   ['CREDENTIAL_MISSING', 'a list with an empty value', [['X-Token', ['']]]],
@@ -77,7 +77,7 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   expect(engine.extract(headers as CredentialHeaders)).toEqual({ ok: false, reason })
 })
 
-test('a name that is no text is a mistake of the programmer’s', () => {
+test('a name that is not a text is a mistake of the programmer’s', () => {
   const { names } = new CredentialFinder([{ header: 'X-Token' }])
   expect(() => names.find(7 as unknown as string)).toThrow(new TypeError('expected the name of a header'))
 })
@@ -136,10 +136,13 @@ test.each([
   expect(finder.hasSchemes('accept')).toBe(false)
 })
 
-test.each(['', ' abc'])('the value of one header is trimmed before it is read: `%s` is no token', (value) => {
-  const finder = new CredentialFinder([BARE])
-  expect(finder.tokenIn('x-token', value)).toEqual({ ok: false, reason: 'CREDENTIAL_MALFORMED' })
-})
+test.each(['', ' abc'])(
+  'the value of one header is trimmed before it is read: `%s` has no token',
+  (value) => {
+    const finder = new CredentialFinder([BARE])
+    expect(finder.tokenIn('x-token', value)).toEqual({ ok: false, reason: 'CREDENTIAL_MALFORMED' })
+  },
+)
 
 test('a token in a header is behind its scheme, where there is one', () => {
   expect([fieldValue('Bearer', 'abc'), fieldValue('', 'abc'), fieldValue(undefined, 'abc')]).toEqual([
@@ -215,7 +218,7 @@ function visibleCharacters(): string {
   return String.fromCharCode(...codes).replace(',', '')
 }
 
-/** Has every method that text is asked for, and is none: code that accepts it has an object for a token. */
+/** Has every method of a text that is used: code that accepts it has an object for a token. */
 function pretendedText(): object {
   const text = { slice: () => pretendedText(), includes: () => false, charCodeAt: () => Number.NaN }
   return { ...text, length: 0, toString: () => 'abc' }

@@ -16,7 +16,7 @@ import { matricesWithQuestions, questions } from '../support/matrices/generated-
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
-test('on the shipped matrix a handle decides as the names do', () => {
+test('a handle of the shipped matrix decides as the names do', () => {
   fc.assert(
     fc.property(questions(supportMatrix), ({ api, kind, scope, target, holder }) => {
       const byName = engine.decide({ api, kind, scope, target, holder })
@@ -26,7 +26,7 @@ test('on the shipped matrix a handle decides as the names do', () => {
   )
 })
 
-test('on any small matrix a handle decides as the names do', () => {
+test('a handle of any small matrix decides as the names do', () => {
   fc.assert(
     fc.property(matricesWithQuestions, ({ matrix, asked }) => {
       const compiled = compile(matrix)
@@ -39,7 +39,7 @@ test('on any small matrix a handle decides as the names do', () => {
   )
 })
 
-test('each of the 90 cells has a handle of its own, the same object each time', () => {
+test('each of the 90 cells has its own handle, the same object each time', () => {
   const handles = cells().map(({ api, kind }) => engine.handle(kind, api))
   expect(new Set(handles).size).toBe(90)
   expect(cells().map(({ api, kind }) => engine.handle(kind, api))).toEqual(handles)
@@ -47,7 +47,7 @@ test('each of the 90 cells has a handle of its own, the same object each time', 
     expect(engine.handle(kind, api)).toBe(handles[index])
 })
 
-test('unknown names share the handles that there are for them, so that asking for many makes no more', () => {
+test('unknown names share their handles, so that asking for many makes no further ones', () => {
   const unknown = (count: number) => Array.from({ length: count }, (_, index) => `unknown-${index}`)
   const handles = unknown(1_000).flatMap((name) => [
     engine.handle(name, name),
@@ -102,7 +102,7 @@ describe('a handle of another engine', () => {
   })
 })
 
-/** The handle of a cell that is open, and what its class is at run time. */
+/** The handle of a cell that is open, and its class at run time. */
 const genuine = engine.handle('iam_token_account_scoped', 'iam')
 const Class = genuine.constructor as new (...parts: unknown[]) => object
 

@@ -42,7 +42,7 @@ function drawnScope(): unknown {
   const kind = random()
   if (kind < 0.1) return oneOf(NOTHING)
   const scope = { account: drawn(ACCOUNTS), ...(kind < 0.6 && { project: drawn(PROJECTS) }) }
-  // What is inherited is no part of a scope that somebody wrote down.
+  // An inherited field is not part of a scope.
   if (kind > 0.95) return Object.create(scope)
   return kind > 0.9 ? Object.assign(() => {}, scope) : scope
 }

@@ -39,7 +39,7 @@ test.each<[claim: string, issuance: Issuance, body: object]>([
   expect(readIssuanceBody(body)).toEqual({ ok: true, issuance })
 })
 
-test('what is built is read back as it was, whatever the names', () => {
+test('a built body is read back as it was, whatever the names', () => {
   const names = fc.string({ unit: 'binary', minLength: 1 })
   const scopes = fc.oneof(fc.record({ account: names }), fc.record({ account: names, project: names }))
   fc.assert(
@@ -76,7 +76,7 @@ const METHODS = 'the array ["password"]'
 const NEITHER = 'exactly one of domain (account scope) and project (project scope), not neither'
 const BOTH = 'exactly one of domain (account scope) and project (project scope), not both'
 
-/** Every field of §2.2, in its order, and what it must be. */
+/** Every field of §2.2, in its order, and its rule. */
 const FIELDS: readonly (readonly [path: string, expected: string])[] = [
   ['auth', OBJECT],
   ['auth.identity', OBJECT],
@@ -108,7 +108,7 @@ const UNFIT: readonly (readonly [what: string, value: unknown])[] = [
 ]
 
 function unfitFor(path: string, expected: string): readonly (readonly [what: string, value: unknown])[] {
-  // Without either of the two, the fault is one of `auth.scope`: it has a row of its own.
+  // Without either of the two, the fault is one of `auth.scope`: it has a separate row.
   if (path === 'auth.scope.domain' || path === 'auth.scope.project')
     return [...UNFIT.filter(([what]) => what !== 'nothing'), ['text', CANARY]]
   if (expected !== TEXT) return [...UNFIT, ['text', CANARY]]
@@ -132,7 +132,7 @@ const FAULTS: readonly (readonly [path: string, expected: string, what: string, 
 
 test.each(FAULTS)('at "%s" the body must have %s, not %s', (path, expected, _what, body) => {
   const reading = readIssuanceBody(body)
-  // One fault planted, one fault named: what lies below an unreadable field is not reported again.
+  // One fault planted, one fault named: a field below an unreadable one is not reported again.
   expect(reading).toEqual({ ok: false, faults: [{ path, expected }] })
   expect(JSON.stringify(reading)).not.toContain(CANARY)
 })
@@ -159,7 +159,7 @@ test('an own `__proto__` key, which JSON.parse keeps, is not taken for a field',
   expect(({} as { auth?: unknown }).auth).toBeUndefined()
 })
 
-test('inherited fields are no fields', () => {
+test('inherited fields are not fields', () => {
   expect(readIssuanceBody(Object.create(accountBody()))).toEqual({
     ok: false,
     faults: [{ path: 'auth', expected: OBJECT }],

@@ -1,4 +1,4 @@
-/** What holds of every decision, whatever is asked and by any client. */
+/** Laws of every decision, whatever is asked and by any client. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -87,7 +87,7 @@ describe.each(MODES)('in %s mode', (_mode, asked) => {
     )
   })
 
-  test('nothing is allowed that the source’s table does not allow, whatever the scope and the target', () => {
+  test('no question is allowed that the source’s table does not allow, whatever the scope and the target', () => {
     fc.assert(
       fc.property(wildQuestions, questions(supportMatrix), (make, plausible) => {
         for (const question of [make() as Question, plausible])
@@ -112,7 +112,7 @@ describe.each(MODES)('in %s mode', (_mode, asked) => {
   })
 })
 
-test.each(INHERITED_NAMES)('the inherited name %s is no API and no kind', (name) => {
+test.each(INHERITED_NAMES)('the inherited name %s is neither an API nor a kind', (name) => {
   const scope = { account: '123456' }
   expect(engine.decide({ api: name, kind: 'static_token', scope }).reason).toBe('UNKNOWN_API')
   expect(engine.decide({ api: 'tickets', kind: name, scope }).reason).toBe('UNKNOWN_TOKEN_KIND')

@@ -46,7 +46,7 @@ test.each<[reason: CredentialReason, api: string, message: string]>([
     'iam',
     'the token arrived in the header of another kind; send an account-scoped IAM token in `X-Auth-Token`, a project-scoped IAM token in `X-Auth-Token` or a static token in `X-Token`',
   ],
-  ['CREDENTIAL_INVALID', 'iam', 'no authority vouches for the credential; obtain a new one'],
+  ['CREDENTIAL_INVALID', 'iam', 'no authority verified the credential; obtain a new one'],
   ['CREDENTIAL_EXPIRED', 'iam', 'the token is past its lifetime; obtain a new one'],
   [
     'CREDENTIAL_REVOKED',
@@ -118,7 +118,7 @@ test.each<[reason: string, engine: Engine, question: Partial<Question>, message:
   expect(asked.decide({ api, kind, scope, target })).toMatchObject({ reason, message })
 })
 
-test('where the prose rules that nothing opens an API, the message says so', () => {
+test('the message says that the prose rules that no kind opens an API', () => {
   // Audit logs without the account-scoped token: the two conflicts about it, each the other way round (§5.4
   // note 2).
   const denial = compileForProse('audit-logs-account-omission').decide({
@@ -131,7 +131,7 @@ test('where the prose rules that nothing opens an API, the message says so', () 
   )
 })
 
-test('where tokens have a scheme before them, the message about a malformed credential shows each once', () => {
+test('the message about a malformed credential shows each scheme of tokens once', () => {
   const [day, ...others] = smallMatrix().tokenKinds as readonly TokenKind[] as [TokenKind, ...TokenKind[]]
   const bearer = { ...day, header: 'Authorization', scheme: 'Bearer' }
   const tokenKinds = [bearer, ...others, { ...bearer, id: 'night_pass' }]
@@ -172,7 +172,7 @@ test.each<[name: string, known: string[], meant: string[]]>([
   ['', ['lobby', 'a'], ['a']],
   ['a', [''], ['']],
   ['obbyl', ['lobby'], ['lobby']],
-  // What is before the common part, in either of the two, counts as well.
+  // A text before the common part, in either of the two, counts as well.
   ['bbyaa', ['lobby'], []],
   ['lobby', ['bbyaa'], []],
   ['yz', ['aby'], []],

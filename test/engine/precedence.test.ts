@@ -22,7 +22,7 @@ const SUBJECTS: readonly { api: string; kind: string; faults: readonly string[] 
   { api: 'no-such-api', kind: 'no_such_kind', faults: ['UNKNOWN_API', 'UNKNOWN_TOKEN_KIND'] },
 ]
 
-/** What no kind can be bound to, so that it is a fault with an unknown kind as well. */
+/** Scopes that fit no kind, so that each is a fault with an unknown kind as well. */
 const UNFIT_SCOPES: readonly Scope[] = [{ account: '' }, { account: '123456', project: '' }]
 
 /** Targets and the faults that they bring for a token of account 123456, or of its project alpha. */
@@ -102,7 +102,7 @@ test('no pair of faults that occurs together is missing from the table of pairs'
   expect(new Set(occurring)).toEqual(new Set(PAIRS.map((pair) => pair.join(' '))))
 })
 
-test('of any combination of faults the first by precedence is reported', () => {
+test('the first of any combination of faults by precedence is reported', () => {
   const reported = COMBINATIONS.map((each) => ({ ...each, reason: reasonOf(each) }))
   const expected = COMBINATIONS.map((each) => ({ ...each, reason: firstOf(each.faults) }))
   expect(reported).toEqual(expected)
@@ -125,7 +125,7 @@ test.each(CREDENTIAL_REASONS)('%s is reported for every known API', (reason) => 
 })
 
 test.each(['ALLOWED', 'CONTESTED', 'no reason', 'constructor', undefined])(
-  'denying for %s, which is no fault of a credential, still denies',
+  'denying for %s, which is not a fault of a credential, still denies',
   (reason) => {
     const denial = engine.deny('iam', reason as CredentialReason)
     expect(denial.allowed).toBe(false)

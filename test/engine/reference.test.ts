@@ -6,7 +6,7 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { matricesWithQuestions, questions } from '../support/matrices/generated-matrices.ts'
 import { referenceDecision } from '../support/matrices/reference.ts'
 
-test.each([false, true])('on the shipped matrix both implementations agree (strict: %s)', (strict) => {
+test.each([false, true])('both implementations agree on the shipped matrix (strict: %s)', (strict) => {
   const engine = compile(supportMatrix, { strict })
   fc.assert(
     fc.property(questions(supportMatrix), (question) => agree(engine, supportMatrix, strict, question)),
@@ -14,7 +14,7 @@ test.each([false, true])('on the shipped matrix both implementations agree (stri
   )
 })
 
-test.each([false, true])('on any small matrix both implementations agree (strict: %s)', (strict) => {
+test.each([false, true])('both implementations agree on any small matrix (strict: %s)', (strict) => {
   fc.assert(
     fc.property(matricesWithQuestions, ({ matrix, asked }) => {
       const engine = compile(matrix, { strict })

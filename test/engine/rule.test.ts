@@ -32,13 +32,13 @@ const SPACE = Object.entries(VALUES).reduce<Facts[]>(
   [{} as Facts],
 )
 
-/** What no longer has the fault of a reason: each way to fix it. */
-const MENDED: { readonly [reason: string]: (facts: Facts) => Facts[] } = {
+/** The facts without the fault of a reason: each way to fix it. */
+const FIXED: { readonly [reason: string]: (facts: Facts) => Facts[] } = {
   UNKNOWN_API: (facts) => [{ ...facts, api: 'known' }],
   ...Object.fromEntries(
     CREDENTIAL_REASONS.map((reason, index) => [
       reason,
-      // What comes later can be wrong with the credential as well.
+      // The credential can have a later fault as well.
       (facts: Facts): Facts[] =>
         [...CREDENTIAL_REASONS.slice(index + 1), 'verified' as const].map((credential) => ({
           ...facts,
@@ -79,13 +79,13 @@ describe('the rule', () => {
   test('reports faults in the order of the reasons: a fault that is fixed uncovers a later one only', () => {
     const rank = (facts: Facts) => REASONS.indexOf(reasonOf(facts))
     const early = SPACE.flatMap((facts) =>
-      (MENDED[reasonOf(facts)]?.(facts) ?? [])
+      (FIXED[reasonOf(facts)]?.(facts) ?? [])
         .filter((fixed) => rank(fixed) <= rank(facts))
         .map((fixed) => ({ facts, reason: reasonOf(facts), fixed, fixedReason: reasonOf(fixed) })),
     )
     expect(early).toEqual([])
     // Every reason but the last one can be fixed.
-    expect(Object.keys(MENDED)).toEqual(REASONS.slice(0, -1))
+    expect(Object.keys(FIXED)).toEqual(REASONS.slice(0, -1))
   })
 
   test('allows only what the table accepts, or what a conflict that is resolved for the prose opens', () => {
@@ -134,7 +134,7 @@ function targetsFor(scope: Facts['scope'], target: Facts['target']): readonly (S
   }
 }
 
-/** Holders with advice of their own, with none, and not known: no reason depends on them. */
+/** Holders with advice, with none, and not known: no reason depends on them. */
 const HOLDERS = [undefined, 'control_panel_user', 'nobody']
 
 /** The facts about a cell, read from the rows once more. */

@@ -1,4 +1,4 @@
-/** What a token is bound to, and what the target belongs to (§1, DESIGN §5 scope rules). */
+/** The scope of a token, and the owner of the target (§1, DESIGN §5 scope rules). */
 import { expect, test } from 'vitest'
 import type { Scope } from '../../engine/index.ts'
 import { throwingGetters } from '../support/inputs/hostile-values.ts'
@@ -44,7 +44,7 @@ const OTHER_PROJECT =
 
 test.each<[claim: string, kind: string, target: unknown]>([
   ['another project is closed', PROJECT_KIND, { account: '123456', project: 'beta' }],
-  ['what is in no project is closed', PROJECT_KIND, { account: '123456' }],
+  ['a resource outside of projects is closed', PROJECT_KIND, { account: '123456' }],
   ['names of projects are compared byte for byte', PROJECT_KIND, { account: '123456', project: 'Alpha' }],
 ])('to a project-scoped token %s', (_claim, kind, target) => {
   expect(decideOn(kind, target)).toMatchObject({
@@ -54,7 +54,7 @@ test.each<[claim: string, kind: string, target: unknown]>([
   })
 })
 
-// A target that cannot be read belongs to no account or project of the token.
+// A target that cannot be read does not belong to an account or project of the token.
 test.each<[claim: string, kind: string, target: unknown]>([
   ['another account is closed', ACCOUNT_KIND, { account: '654321' }],
   ['a project of that name elsewhere is closed', PROJECT_KIND, { account: '654321', project: 'alpha' }],
@@ -70,7 +70,7 @@ test.each<[claim: string, kind: string, target: unknown]>([
   })
 })
 
-test('with an invalid scope nothing of the target is read', () => {
+test('the target is not read where the scope is invalid', () => {
   const target = throwingGetters('account', 'project') as Scope
   const question = { api: 'iam', kind: ACCOUNT_KIND, scope: { account: '' }, target }
   expect(engine.decide(question).reason).toBe('INVALID_SCOPE')

@@ -54,7 +54,7 @@ function enlarged(matrix: Matrix): Matrix {
   return { ...matrix, apis: [...matrix.apis, ...further] }
 }
 
-/** What a decision says, apart from the digests. */
+/** The content of a decision without the digests. */
 const said = ({ digest: _, rulesDigest: __, ...rest }: Decision) => rest
 
 test('a decision says the same whether it was built before the question or for it, in whatever order', () => {

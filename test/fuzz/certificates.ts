@@ -1,4 +1,4 @@
-/** Certificates with any names at all. Nobody has signed them, so only their names can be read. */
+/** Certificates with any names at all. No authority has signed them, so only their names can be read. */
 import { X509Certificate } from 'node:crypto'
 import { CERTIFICATE } from '../support/proxies/self-signed.ts'
 

@@ -1,4 +1,4 @@
-/** The fuzzer itself: what is planted for it is found, minimised, and told with what reproduces it. */
+/** The fuzzer itself: a planted fault is found, minimised, and reported with its reproduction. */
 import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
@@ -15,7 +15,7 @@ const fuzz = (...args: string[]) =>
     ...args,
   ]).ended
 
-/** The inputs that a run printed, by what was wrong with them. */
+/** The inputs that a run printed, by their faults. */
 function findingsIn(stdout: string): Map<string, string> {
   const found = stdout.matchAll(/^\S+: (?:Error: )?(.+?)(?: \(\S+\))?\n {2}npm run fuzz .* --input (\S+)$/gm)
   return new Map(
@@ -23,7 +23,7 @@ function findingsIn(stdout: string): Map<string, string> {
   )
 }
 
-test('what is planted is found and minimised, and its input reproduces it', async () => {
+test('a planted fault is found and minimised, and its input reproduces it', async () => {
   const { code, stdout } = await fuzz('--target', 'planted', '--runs', '40000')
   expect(code).toBe(1)
   const found = findingsIn(stdout)

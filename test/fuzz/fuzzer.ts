@@ -25,14 +25,14 @@ export interface Budget {
   readonly runs?: number
   /** Time at most, in milliseconds. */
   readonly ms?: number
-  /** Told before an input is read, so that somebody else can name one that never ends. */
+  /** Called before an input is read, so that another thread can name one that never ends. */
   readonly about?: (input: Buffer) => void
 }
 
 export interface Report {
   readonly executions: number
   readonly ms: number
-  /** Counters of branches that were taken, in so many sizes. */
+  /** Counters of branches that were taken, by size. */
   readonly coverage: number
   readonly findings: readonly Finding[]
   readonly corpus: readonly Buffer[]
@@ -68,7 +68,7 @@ export class Fuzzer {
     const end = begun + (ms ?? Number.POSITIVE_INFINITY)
     const random = randomFrom(seed)
     const seeds = this.#target.seeds.map((each) => Buffer.from(each))
-    // What is made at the first use is none of an input's steps.
+    // The work of a first use does not count as an input's steps.
     for (const input of seeds) {
       about?.(input)
       await this.#fault(input)
@@ -95,7 +95,7 @@ export class Fuzzer {
         about?.(input)
         if (await this.#isNew(input)) this.#corpus.push(input)
       }
-      // What readers leave for the next turn is kept until there is one.
+      // Values that readers leave for the next turn are kept until it comes.
       await setImmediate()
     }
     return this.#report(performance.now() - begun)
@@ -131,7 +131,7 @@ export class Fuzzer {
     return [...found, ...Array.from({ length: times }, () => own).flat()]
   }
 
-  /** Both ways round: what stands in an input is one side or the other. */
+  /** Both ways round: an input has one side or the other. */
   #pairs(): [Buffer, Buffer][] {
     const pairs = this.#coverage?.pairs ?? []
     return pairs.flatMap(([a, b]): [Buffer, Buffer][] => {
@@ -162,7 +162,7 @@ export class Fuzzer {
     return false
   }
 
-  /** What is wrong with the reading of an input, if anything. */
+  /** The fault of the reading of an input, if any. */
   async #fault(input: Buffer): Promise<string | undefined> {
     const coverage = this.#coverage
     let shortest = Number.POSITIVE_INFINITY

@@ -15,14 +15,14 @@ const COUNTED = ['engine', 'matrix', 'sidecar', 'proto', 'test/fuzz/planted'].ma
 
 /** Most counters of all modules together. */
 const COUNTERS_MAX = 1 << 17
-/** A loop that runs so often for one input does not end. */
+/** A loop with this number of rounds for one input does not end. */
 const ROUNDS_MAX = 1_000_000
-/** Steps of nearness: so many characters, or groups of four bits, were equal at the beginning. */
+/** Steps of nearness: the number of equal characters, or groups of four bits, at the beginning. */
 const NEAR = 8
 /** Pairs that were compared last and differed. */
 const PAIRS = 64
 
-/** What the instrumented code writes to, and the fuzzer reads. */
+/** Counters that the instrumented code writes, and the fuzzer reads. */
 export class Coverage {
   readonly hits = new Uint32Array(COUNTERS_MAX)
   /** Counters in use. */

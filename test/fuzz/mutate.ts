@@ -1,11 +1,11 @@
 /** Changes inputs, as AFL and libFuzzer do. The same random numbers make the same changes. */
 export type Random = () => number
 
-/** What a mutation may use besides the input. */
+/** The material of a mutation besides the input. */
 export interface Material {
   /** Texts that the reader knows. */
   readonly words: readonly Buffer[]
-  /** What was compared and differed: the wanted text takes the place of the other. */
+  /** Texts that were compared and differed: the wanted text takes the place of the other. */
   readonly pairs: readonly (readonly [Buffer, Buffer])[]
   /** Another input. */
   readonly other: Buffer
@@ -88,7 +88,7 @@ function changedOnce(bytes: Buffer, random: Random, { words, pairs, other }: Mat
 }
 
 /**
- * The smallest input that `fails` in the same way: parts are cut out as long as it does, and what is left is
+ * The smallest input that `fails` in the same way: parts are cut out as long as it does, and the rest is
  * written as plainly as possible.
  */
 export async function minimised(input: Buffer, fails: (bytes: Buffer) => Promise<boolean>): Promise<Buffer> {
@@ -116,7 +116,7 @@ export async function minimised(input: Buffer, fails: (bytes: Buffer) => Promise
   return smallest
 }
 
-/** What does not end, or is slow, is slow to minimise, too. */
+/** A slow or endless input is slow to minimise, too. */
 const MINIMISING_MS_MAX = 10_000
 
 /** The letter a. */

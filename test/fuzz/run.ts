@@ -61,7 +61,7 @@ for (const { target, message, input } of findings)
   )
 if (findings.length > 0) process.exitCode = 1
 
-/** Fuzzes one target, and says what came of it. */
+/** Fuzzes one target, and reports the result. */
 async function pass(work: Omit<Work, 'shared'>): Promise<void> {
   const report = await inThread<Report>(work)
   if ('input' in report) {

@@ -1,4 +1,4 @@
-/** What a reader of outside bytes promises, as a function that throws where the promise is broken. */
+/** The promise of a reader of outside bytes, as a function that throws where the promise is broken. */
 export interface Target {
   readonly name: string
   /** Inputs to begin with. */
@@ -9,7 +9,7 @@ export interface Target {
   readonly words?: readonly string[]
   /** Longest input, in bytes. */
   readonly bytesMax?: number
-  /** Most steps that an input of so many bytes may take: branches that are entered. */
+  /** Most steps that an input of a given length may take: branches that are entered. */
   readonly stepsMax?: (bytes: number) => number
   /** How many executions `npm test` has time for, besides the corpus. */
   readonly runsInTests?: number
@@ -25,7 +25,7 @@ export function promised(kept: boolean, promise: string): asserts kept {
   if (!kept) throw new Broken(promise)
 }
 
-/** What `read` returns; undefined if it threw an error that it declares. Others are thrown on. */
+/** The result of `read`; undefined if it threw an error that it declares. Others are thrown on. */
 export function reading<T>(
   read: () => T,
   ...declared: (abstract new (

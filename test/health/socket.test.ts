@@ -32,7 +32,7 @@ test('a folder that others may not enter, as the data folder, is refused', async
   const data = join(folder, 'data')
   await expect(
     runSidecar({ folder: data, flags: { ...flags, 'grpc.address': `unix:${data}/grpc.sock` } }),
-  ).rejects.toThrow('expected a folder of its own that every user may enter, or none yet; found mode 0700')
+  ).rejects.toThrow('expected a separate folder that every user may enter, or none yet; found mode 0700')
   const open = join(folder, 'open')
   mkdirSync(open, { mode: 0o755 })
   const { sidecar } = await runSidecar({ flags: { ...flags, 'grpc.address': `unix:${open}/grpc.sock` } })

@@ -140,7 +140,7 @@ describe('a long call of the contract in JSON', () => {
       json,
       sender(exhausted(), () => ++slices > 0),
     )
-    await expect(over).rejects.toThrow('the call is over')
+    await expect(over).rejects.toThrow('the call has ended')
     expect(parse.mock.calls.length).toBeLessThan(1_000)
     parse.mockRestore()
   })

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Passwords } from '../../sidecar/authority/password.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { ACCOUNT, changed, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { ACCOUNT, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -67,38 +67,3 @@ test('half a surrogate pair is not equal to the character that stores replace it
   expect(await logIn(loginBody({ user: 'half \ufffd', password }))).toBe(201)
   expect(await logIn(loginBody({ user: 'half \ud800', password }))).toBe(400)
 })
-
-const STRANGE = [
-  '\0',
-  'account\0',
-  '\u0001',
-  'a\nb',
-  '\u007f',
-  "' OR 1=1 --",
-  '%',
-  '__proto__',
-  'x'.repeat(50_000),
-]
-
-test.each(STRANGE.map((name) => [JSON.stringify(name).slice(0, 40), name]))(
-  'the name %s is unknown in every field',
-  async (_shown, name) => {
-    const body = loginBody({ password: passwordOf('administrator'), user: 'administrator', project: 'alpha' })
-    expect(await logIn(body)).toBe(201)
-    const USER = 'auth.identity.password.user'
-    const { password } = { password: passwordOf('administrator') }
-    for (const [path, value] of [
-      [`${USER}.name`, name],
-      [`${USER}.domain`, { name }],
-      [`${USER}.domain`, { id: name }],
-      [USER, { id: name, password }],
-      ['auth.scope.project.name', name],
-      ['auth.scope.project.domain', { name }],
-      ['auth.scope.project.domain', { id: name }],
-      ['auth.scope.project', { id: name }],
-      ['auth.scope', { domain: { name } }],
-      ['auth.scope', { domain: { id: name } }],
-    ] as const)
-      expect(await logIn(changed(body, path, value)), path).toBe(401)
-  },
-)

@@ -198,7 +198,6 @@ describe('the method `token`', () => {
       'a scope without a permission (§5.1)',
       async () => rescopeBody(await unscoped('alpha'), { project: 'beta' }),
     ],
-    ['the account without a permission (§5.1)', async () => rescopeBody(await unscoped('alpha'), {})],
     ['an unknown project', async () => rescopeBody(await unscoped(), { project: 'nosuch' })],
     ['another account', async () => rescopeBody(await unscoped(), {}, OTHER_ACCOUNT)],
     ['garbage', async () => rescopeBody('garbage', {})],
@@ -211,22 +210,6 @@ describe('the method `token`', () => {
           name: 'owner',
         })
         return rescopeBody(value.reveal(), { project: 'alpha' })
-      },
-    ],
-    [
-      'a revoked token',
-      async () => {
-        const token = await unscoped()
-        await ask({ method: 'DELETE', path: TOKENS, headers: about(token) })
-        return rescopeBody(token, {})
-      },
-    ],
-    [
-      'an expired token',
-      async () => {
-        const token = await unscoped()
-        elapsedMs += DAY_MS
-        return rescopeBody(token, {})
       },
     ],
     [

@@ -38,6 +38,7 @@ const FAILURES: readonly (readonly [claim: string, body: object])[] = [
   ['a disabled user', loginBody({ user: 'disabled', password: passwordOf('disabled') })],
   ['a wrong password by id', changed(body, USER, { id: ids.user, password: 'wrong' })],
   ['an unknown id', changed(body, USER, { id: UNKNOWN_ID, password: 'wrong' })],
+  ['an id and the name of another user', changed(body, `${USER}.id`, UNKNOWN_ID)],
   ['an unknown account id', changed(body, `${USER}.domain`, { id: UNKNOWN_ID })],
   ['an impossible name', loginBody({ user: 'a\0', password: 'wrong' })],
   ['an empty password', loginBody({ password: '' })],

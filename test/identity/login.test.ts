@@ -49,22 +49,6 @@ test.each<[claim: string, body: object, scope: 'domain' | 'project']>([
   ],
   ['an account scope by id', changed(accountBody, 'auth.scope.domain', { id: ids.account }), 'domain'],
   ['a project by id', changed(projectBody, 'auth.scope.project', { id: ids.project }), 'project'],
-  ['a user by id and name', changed(accountBody, `${PASSWORD_USER}.id`, ids.user), 'domain'],
-  [
-    'an account scope by id and name',
-    changed(accountBody, 'auth.scope.domain', { id: ids.account, name: ACCOUNT }),
-    'domain',
-  ],
-  [
-    'a project by id and name',
-    changed(projectBody, 'auth.scope.project', { id: ids.project, name: 'alpha' }),
-    'project',
-  ],
-  [
-    'a project by name in an account by id',
-    changed(projectBody, 'auth.scope.project.domain', { id: ids.account }),
-    'project',
-  ],
   [
     'a method that is named twice',
     changed(accountBody, 'auth.identity.methods', ['password', 'password']),

@@ -9,7 +9,6 @@ const USERS = {
   account: { permissions: [{ scope: 'account' as const }] },
   projects: { permissions: [{ scope: 'projects' as const, projects: ['alpha'] }] },
   both: { permissions: [{ scope: 'account' as const }, { scope: 'projects' as const, projects: ['alpha'] }] },
-  admin: { permissions: [{ scope: 'account' as const }], roles: ['iam.admin'] },
   auditor: { permissions: [{ scope: 'account' as const }], roles: ['auditor', 'iam.admin'] },
 }
 
@@ -42,19 +41,6 @@ const names = (roles: readonly { name: string }[]) => roles.map(({ name }) => na
 
 describe('by default', async () => {
   const rolesOf = await rolesWith('{}')
-  test.each<[user: keyof typeof USERS, project: string | undefined, roles: string[]]>([
-    ['account', undefined, ['member']],
-    ['account', 'beta', ['member']],
-    ['projects', 'alpha', ['member']],
-    ['both', 'alpha', ['member']],
-    ['both', 'beta', ['member']],
-    ['admin', undefined, ['member', 'iam.admin']],
-    ['admin', 'alpha', ['member', 'iam.admin']],
-    ['auditor', undefined, ['member', 'auditor', 'iam.admin']],
-  ])('%s in project %s has %j', async (user, project, roles) => {
-    expect(names(await rolesOf(user, project)).sort()).toEqual(roles.sort())
-  })
-
   test('a role has the same id wherever it is shown', async () => {
     const [one] = await rolesOf('account')
     expect(one).toEqual({ id: expect.stringMatching(/^[0-9a-f]{32}$/), name: 'member' })
@@ -67,20 +53,9 @@ describe('by a mapping of one’s own', async () => {
     'http: { roles: { account: [manager, reader], projects: [member, reader], by_role: { iam.admin: [admin], auditor: [] } } }',
   )
   test.each<[user: keyof typeof USERS, project: string | undefined, roles: string[]]>([
-    ['account', undefined, ['manager', 'reader']],
-    ['account', 'beta', ['manager', 'reader']],
-    ['projects', 'alpha', ['member', 'reader']],
     ['both', 'alpha', ['manager', 'reader', 'member']],
-    ['both', 'beta', ['manager', 'reader']],
-    ['admin', undefined, ['manager', 'reader', 'admin']],
     ['auditor', undefined, ['manager', 'reader', 'admin']],
   ])('%s in project %s has %j', async (user, project, roles) => {
     expect(names(await rolesOf(user, project))).toEqual(roles)
   })
-})
-
-test('a permission may give no role', async () => {
-  const rolesOf = await rolesWith('http: { roles: { account: [] } }')
-  expect(await rolesOf('account')).toEqual([])
-  expect(names(await rolesOf('projects', 'alpha'))).toEqual(['member'])
 })

@@ -14,14 +14,12 @@ import {
   startIdentity,
   TOKENS,
 } from '../support/identity/identity.ts'
-import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
 
 const ALL = `unscoped_login: true, token_method: any, list_scopes: true, default_domain: '${ACCOUNT}', v3_at_root: true`
 const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')
 const sidecar = await startIdentity({ config })
-const { ask, passwordOf, running } = sidecar
-const { run } = running.sidecar
+const { ask, passwordOf } = sidecar
 const ids = await idsOf(sidecar)
 
 const posted = (body: object) => ask({ method: 'POST', path: TOKENS, body })
@@ -138,12 +136,6 @@ describe('listing scopes', () => {
     expect((await ask({ path: '/v3?x' })).status).toBe(200)
     for (const path of ['/v30', '/v3x/auth/projects', '/x/v3'])
       expect((await ask({ path, headers })).status).toBe(404)
-  })
-
-  test('a disabled project is not among them', async () => {
-    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: false })
-    expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
-    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: true })
   })
 
   test('without the setting there are no such paths', async () => {

@@ -2,9 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
-import { listDirectory } from '../../sidecar/authority/administration/directory-listing.ts'
 import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -83,29 +81,12 @@ describe('a validator', () => {
     expect(await statusOf('DELETE', own, own)).toBe(204)
   })
 
-  test.each<[what: string, call: (directory: DirectoryClient, account: string) => Promise<unknown>]>([
-    ['see an account', (directory, account) => directory.getAccount({ account })],
-    ['list projects', (directory, account) => directory.listProjects({ account })],
-    ['list service users', (directory, account) => directory.listServiceUsers({ account })],
-    ['create a service user', (directory, account) => directory.createServiceUser({ account, name: 'x' })],
-    ['read the audit trail', (directory, account) => directory.listAuditRecords({ account })],
-    [
-      'make a validator',
-      (directory, account) => directory.setServiceUserValidator({ account, name, validator: true }),
-    ],
-  ])('administers nothing: may not %s', async (_what, call) => {
-    const { directory } = running.connect({ iamToken: await login() })
-    for (const account of [ACCOUNT, OTHER_ACCOUNT])
-      await expect(call(directory, account)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
-  })
-
   test.each<[what: string, lose: () => Promise<unknown>, status: number]>([
     [
       'is no longer one',
       () => operator.setServiceUserValidator({ account: ACCOUNT, name, validator: false }),
       403,
     ],
-    ['is disabled', () => operator.updateServiceUser({ account: ACCOUNT, name, enabled: false }), 401],
     ['is deleted', () => operator.deleteServiceUser({ account: ACCOUNT, name }), 401],
   ])('who %s stops at once', async (_what, lose, status) => {
     const [own, subject] = [await login(), await strangers()]
@@ -114,73 +95,6 @@ describe('a validator', () => {
     expect(await statusOf('GET', subject, own)).toBe(status)
     expect(await statusOf('HEAD', subject, own)).toBe(status)
   })
-
-  test('who is deleted and created again is none', async () => {
-    await operator.deleteServiceUser({ account: ACCOUNT, name })
-    const created = await operator.createServiceUser({
-      account: ACCOUNT,
-      name,
-      permissions: [{ scope: 1, projects: [] }],
-    })
-    password = created.password
-    expect(created.user?.validator).toBe(false)
-    expect(await statusOf('GET', await strangers(), await login())).toBe(403)
-  })
-})
-
-describe('who may be a validator is for operators alone', async () => {
-  const panel = (user: string) => async () =>
-    running.connect({
-      iamToken: (
-        await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })
-      ).value.reveal(),
-    }).directory
-  const OTHERS: readonly [who: string, directory: () => Promise<DirectoryClient>, reason: string][] = [
-    ['the owner', panel('owner'), 'NOT_ADMINISTRATOR'],
-    ['a user with iam.admin', panel('panel administrator'), 'NOT_ADMINISTRATOR'],
-    [
-      'a caller who administers the account',
-      async () => running.connect({ callerToken: CLERK }).directory,
-      'CALLER_RIGHT_MISSING',
-    ],
-  ]
-  test.each(OTHERS)(
-    '%s makes none, and cannot become able to log in as one',
-    async (_who, directoryOf, reason) => {
-      const directory = await directoryOf()
-      const about = { account: ACCOUNT, name }
-      await expect(
-        directory.setServiceUserValidator({ account: ACCOUNT, name: 'account', validator: true }),
-      ).rejects.toMatchObject({ reason })
-      await expect(directory.replaceServiceUserPassword(about)).rejects.toMatchObject({ reason })
-      await directory.updateServiceUser({ ...about, enabled: false })
-      await expect(directory.updateServiceUser({ ...about, enabled: true })).rejects.toMatchObject({ reason })
-      await operator.setServiceUserValidator({ ...about, validator: false })
-      // Who is no validator any more is administered like anybody else.
-      await directory.updateServiceUser({ ...about, enabled: true })
-      expect((await directory.replaceServiceUserPassword(about)).password).not.toBe('')
-    },
-  )
-})
-
-test('the audit trail has the grant, and the listings show it', async () => {
-  const { user } = await operator.getServiceUser({ account: ACCOUNT, name })
-  expect(user?.validator).toBe(true)
-  const { users } = await operator.listServiceUsers({ account: ACCOUNT })
-  expect(users.filter(({ validator }) => validator).map((each) => each.name)).toContain(name)
-  const listing = (await listDirectory(administration.records)).find(({ account }) => account === ACCOUNT)
-  expect(listing?.serviceUsers.find((each) => each.name === name)?.validator).toBe(true)
-  // What is so already is no change.
-  await operator.setServiceUserValidator({ account: ACCOUNT, name, validator: true })
-  const trail = await administration.records.audit(ACCOUNT, { after: '0', size: 1000 })
-  expect(
-    trail.filter(({ action, subject }) => action === 'service_user.set_validator' && subject === name),
-  ).toEqual([
-    expect.objectContaining({
-      actor: 'caller administrator',
-      details: expect.objectContaining({ validator: true }),
-    }),
-  ])
 })
 
 test('a directory file makes validators, and leaves those alone of whom it says nothing', async () => {

@@ -1,4 +1,4 @@
-/** Flips that are signed off: exactly those, in exactly those modes, until their day is over. */
+/** Flips that are signed off: exactly those, in exactly those modes, until their day has passed. */
 import { describe, expect, test } from 'vitest'
 import {
   type AllowedFlip,
@@ -30,7 +30,7 @@ test.each<[what: string, entries: AllowedFlip[], left: string[], unused: number,
   ['nothing', [], ['cdn strict', 'tickets lenient+strict'], 0, 0],
   ['a flip on its last day', [entry({})], ['cdn strict'], 0, 0],
   [
-    'a flip whose day is over',
+    'a flip whose day has passed',
     [entry({ until: '2026-11-26' })],
     ['cdn strict', 'tickets lenient+strict'],
     0,
@@ -78,7 +78,7 @@ describe('a kind of which other facts hold', () => {
   const { left, flips } = judgedKinds([])
   const [lifetime, scopes, header] = ['lifetimeSeconds', 'permissionScopes', 'header'] as const
 
-  test('is left where nobody signed them off, beside cells that do not flip', () => {
+  test('is left where its flips are not signed off, beside cells that do not flip', () => {
     expect(flips).toEqual([])
     expect(left).toEqual([
       { direction: 'loosened', kind: PROJECT_KIND, field: lifetime, before: 86_400, after: 864_000 },

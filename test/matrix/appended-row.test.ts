@@ -13,7 +13,7 @@ import { scopeFor } from '../support/matrices/oracle.ts'
 
 const shipped = readFileSync(new URL('../../matrix/support-matrix.json', import.meta.url), 'utf8')
 
-/** A row as somebody writes it, and the conflicts that the prose of the source then has with it. */
+/** A row as an author writes it, and the conflicts that the prose of the source then has with it. */
 test.each<[what: string, accepts: string[], conflicts: string[]]>([
   ['that accepts no kind', [], []],
   ['that accepts a static token', [STATIC_KIND], [omission(STATIC_KIND, 'static-only-option')]],
@@ -50,7 +50,7 @@ test.each<[what: string, accepts: string[], conflicts: string[]]>([
     )
 })
 
-test('of any matrix, the declarations that the messages have ready are all that was missing', () => {
+test('the declarations that the messages have ready are all that was missing of any matrix', () => {
   fc.assert(
     fc.property(matricesWithClaims, (matrix) => {
       const missing = problemsOf({ ...matrix, conflicts: [] })
@@ -60,7 +60,7 @@ test('of any matrix, the declarations that the messages have ready are all that 
   )
 })
 
-test('a declaration that is ready takes no id that another conflict has, and fits beside a resolution for the prose', () => {
+test('a declaration that is ready does not take the id of another conflict, and fits beside a resolution for the prose', () => {
   const claims = [
     { type: 'does_not_manage', kind: 'static_token', apis: ['tickets'] },
     { type: 'manages', kind: 'static_token', apis: [], complete: true },
@@ -114,7 +114,7 @@ function omission(kind: string, statement: string): string {
   })
 }
 
-/** The problems of a file of this content. What is wrong must concern the conflicts alone. */
+/** The problems of a file of this content. The faults must concern the conflicts alone. */
 function problemsOf(content: unknown): string[] {
   const file = JSON.stringify(content)
   parseMatrix(file)

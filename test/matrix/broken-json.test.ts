@@ -1,4 +1,4 @@
-/** Matrix files that are no JSON, or JSON that JSON.parse passes over in silence: each is refused. */
+/** Matrix files that are not JSON, or JSON that JSON.parse passes over in silence: each is refused. */
 import { expect, test } from 'vitest'
 import { MATRIX_BYTES_MAX } from '../../matrix/index.ts'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
@@ -37,10 +37,10 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
     text.slice(0, -1),
     `expected JSON; close brace expected at line 1, column ${text.length}`,
   ],
-  // A byte order mark is no part of JSON (RFC 8259 §8.1), whether the file comes as text or as bytes.
+  // A byte order mark is not part of JSON (RFC 8259 §8.1), whether the file comes as text or as bytes.
   ['a byte order mark in the text', `\ufeff${text}`, BYTE_ORDER_MARK],
   ['a byte order mark in the bytes', bytes(`\ufeff${text}`), BYTE_ORDER_MARK],
-  ['bytes that are no UTF-8', new Uint8Array([...bytes(text), 0xff]), 'expected UTF-8 text'],
+  ['bytes that are not UTF-8', new Uint8Array([...bytes(text), 0xff]), 'expected UTF-8 text'],
   [
     'half of a surrogate pair in UTF-8',
     new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]),
@@ -84,7 +84,7 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
   ],
   ['nesting beyond every stack in objects', '{"a":'.repeat(100_000), 'expected at most 64 levels of nesting'],
 ])('no JSON: %s', (_claim, file, problem) => {
-  // What follows a syntax error is guesswork of the parser; the first fault is what counts.
+  // Faults after a syntax error are guesswork of the parser; the first fault is what counts.
   expect(problemsOf(file)[0]).toBe(problem)
 })
 

@@ -1,4 +1,4 @@
-/** JSON that is no matrix: each fault is refused with its path and what was expected there. */
+/** JSON that is not a matrix: each fault is refused with its path and the expected value there. */
 import { expect, test } from 'vitest'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
@@ -7,7 +7,7 @@ const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$
 const RESERVED = 'expected another value: this one is reserved'
 const MISSING = 'expected this field, it is missing'
 
-/** A value planted at a path of the small matrix, and what was expected there. */
+/** A value planted at a path of the small matrix, and the expected value there. */
 test.each<[path: string, value: unknown, expected: string]>([
   // Types, at every level.
   ['title', 7, 'expected a string'],
@@ -81,7 +81,7 @@ test.each<[path: string, value: unknown, expected: string]>([
   expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
 })
 
-/** What is meant, and every place that refers to one. */
+/** The kind of an id, and every place that refers to one. */
 const REFERENCES: Readonly<Record<string, readonly string[]>> = {
   'token kind': [
     'apis[0].accepts[1]',

@@ -46,14 +46,14 @@ test.each([
       ),
     ),
   ).toEqual([
-    'tokenKinds[1].prefix: expected a prefix that tells its tokens from those of `day_pass`, which travel in the same header: neither may be the beginning of the other',
+    'tokenKinds[1].prefix: expected a prefix that distinguishes its tokens from those of `day_pass`, which travel in the same header: neither may be the beginning of the other',
   ])
 })
 
 test.each([
   [{ scheme: '' }, {}],
   [{}, { scheme: '' }],
-])('a scheme that is empty is none, where prefixes are compared: %j, %j', (first, second) => {
+])('an empty scheme counts as none, where prefixes are compared: %j, %j', (first, second) => {
   const [one, other] = smallMatrix().tokenKinds
   const tokenKinds = [
     { ...one, ...A, ...first, prefix: 'a_' },

@@ -1,4 +1,4 @@
-/** The policy tests that hold a matrix as it is: how they are written, and what they notice. */
+/** The policy tests that hold a matrix as it is: their text, and the changes that they notice. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
@@ -23,7 +23,7 @@ const WRITTEN = `# yaml-language-server: $schema=a.json
 title: Doors of a house
 mode: both
 
-# What the values of credential headers below stand for.
+# The tokens for which the values of credential headers below stand.
 tokens:
   expired: { fault: CREDENTIAL_EXPIRED }
   revoked: { fault: CREDENTIAL_REVOKED }
@@ -31,7 +31,7 @@ tokens:
   misplaced: { kind: day_pass }
 
 tests:
-  # Which kinds open which APIs; all other kinds are denied.
+  # The kinds that open each API; all other kinds are denied.
   - apis: [library]
     accepted: [day_pass]
   - apis: [cellar]
@@ -51,7 +51,7 @@ tests:
     kind: room_key
     reason: CONTESTED
 
-  # What tokens are bound to.
+  # The scopes of tokens.
   - name: a day pass opens every project
     api: library
     kind: day_pass
@@ -87,7 +87,7 @@ tests:
     scope: { account: "1" }
     reason: INVALID_SCOPE
 
-  # What is wrong with a credential.
+  # Faults of a credential.
   - { api: lobby, headers: {}, reason: CREDENTIAL_MISSING }
   - { api: lobby, headers: { X-Day-Pass: [expired, revoked] }, reason: CREDENTIAL_AMBIGUOUS }
   - { api: lobby, headers: { X-Day-Pass: two words }, reason: CREDENTIAL_MALFORMED }
@@ -195,7 +195,7 @@ describe('the tests that hold a matrix', () => {
     const lines = `[${ids.slice(0, 5).join(', ')},\n       ${ids[5]}]`
     const others = `[${short.slice(0, 9).join(', ')},\n       ${short[9]}]`
     expect(text).toContain(
-      `  - apis: ${lines}\n    accepted: [day_pass]\n  - apis: ${others}\n    accepted: [room_key]\n\n  # What tokens are bound to.\n`,
+      `  - apis: ${lines}\n    accepted: [day_pass]\n  - apis: ${others}\n    accepted: [room_key]\n\n  # The scopes of tokens.\n`,
     )
     expect(text).toContain('title: "Yes"\n')
   })

@@ -161,7 +161,7 @@ test('a field that only one of the two has is named', () => {
   expect(compareMatrices(other, supportMatrix).tokenKinds.changed).toEqual(changed('Bearer', undefined))
 })
 
-test('without its declared conflicts a matrix opens three cells in strict mode alone', () => {
+test('a matrix without its declared conflicts opens three cells in strict mode alone', () => {
   const { flips } = compareMatrices(supportMatrix, { ...supportMatrix, conflicts: [] })
   expect(flipsOf({ ...SAME, flips })).toEqual([
     ['opened', 'cdn', PROJECT_KIND, 'strict'],
@@ -191,7 +191,7 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
     accepts: [ACCOUNT_KIND, STATIC_KIND],
   })
   expect(compareMatrices(supportMatrix, other).apis).toEqual(NOTHING)
-  // What follows from the row would no longer be a contradiction: this file is not finished.
+  // The conflict of the row would no longer be a contradiction: this file is not finished.
   const marked = withRow(reversed, 'audit-logs', { accepts: [ACCOUNT_KIND, PROJECT_KIND] })
   const comparison = compareMatrices(supportMatrix, marked)
   expect(comparison.flips).toEqual([])
@@ -203,7 +203,7 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
   ])
 })
 
-test('a mark of a kind that only one of two matrices has is no other mark, though a conflict reverses it', () => {
+test('a mark of a kind that only one of two matrices has is not another mark, though a conflict reverses it', () => {
   const [kind] = ROWS.tokenKinds
   const cell = { api: 'cdn', kind: 'badge' }
   const marked: Matrix = {
@@ -265,7 +265,7 @@ function expected(one: Matrix, other: Matrix, mode: Mode, formerIds: ReadonlyMap
     .sort()
 }
 
-test('what is no matrix is refused as `compile` refuses it', () => {
+test('an invalid matrix is refused as `compile` refuses it', () => {
   const broken = withRow(supportMatrix, 'cdn', { accepts: ['unknown'] })
   expect(() => compareMatrices(supportMatrix, broken)).toThrow(/apis\[20\]\.accepts\[0\]: expected the id/)
 })

@@ -1,4 +1,4 @@
-/** Deriving conflicts: what follows from a claim of each type, and what never does. */
+/** Deriving conflicts: the conflicts that follow from a claim of each type, and those that never do. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Claim, Conflict, Matrix } from '../../engine/index.ts'
@@ -8,7 +8,7 @@ import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /**
  * Each type of claim against the rows of the small matrix: lobby accepts both kinds, library the day pass,
- * cellar the room key. A conflict is written as its type and what it is about.
+ * cellar the room key. A conflict is written as its type and its subject.
  */
 test.each<[what: string, claims: Claim[], conflicts: string[]]>([
   ['a complete list as the table has it', [manages('day_pass', ['library', 'lobby'], true)], []],

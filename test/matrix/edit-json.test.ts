@@ -1,4 +1,4 @@
-/** Editing JSON in one place: what was not edited stays, to the last space. */
+/** Editing JSON in one place: the rest stays, to the last space. */
 import { expect, test } from 'vitest'
 import { type DocumentChange, editJson } from '../../matrix/document/edit.ts'
 

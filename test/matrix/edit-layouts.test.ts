@@ -1,4 +1,4 @@
-/** Whatever white space and comments there are between items, an edit changes what it should and no more. */
+/** Whatever white space and comments there are between items, an edit changes exactly its part. */
 import fc from 'fast-check'
 import { type ParseError, parse } from 'jsonc-parser'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ interface Form {
   readonly edit: Editor
   /** @throws Error if the text is not of this form */
   readonly read: (text: string) => unknown
-  /** What may be between two signs. */
+  /** The texts that may stand between two signs. */
   readonly gaps: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Editing YAML in one place: what was not edited stays, to the last space. */
+/** Editing YAML in one place: the rest stays, to the last space. */
 import { expect, test } from 'vitest'
 import * as library from 'yaml'
 import type { DocumentChange } from '../../matrix/document/edit.ts'
@@ -121,7 +121,7 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   // Values.
   ['an item', 'a:\n  - x\n  - y # c\n', set(['a', 1], 'day_pass-2'), 'a:\n  - x\n  - day_pass-2 # c\n'],
   [
-    'words that are no texts, and others',
+    'words that are not texts, and others',
     'a: 1\n',
     set(['a'], ['on', 'button', 'online', 'a b']),
     'a: ["on", button, online, "a b"]\n',
@@ -142,7 +142,7 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   ['the last key in lines less', 'a: 1\nb: 2 # two', remove('b'), 'a: 1\n'],
   ['the only key of a block less', 'a:\n  b: 1\nc: 2\n', remove('a', 'b'), 'a:\n  {}\nc: 2\n'],
   ['the only key in a line less', 'a: { b: 1 }\n', remove('a', 'b'), 'a: {}\n'],
-  ['a block behind a colon that stands apart', 'a :\n  b: 1\n', set(['a'], 2), 'a : 2\n'],
+  ['a block behind a colon with a space before it', 'a :\n  b: 1\n', set(['a'], 2), 'a : 2\n'],
   ['a key more before a brace', 'a: {\n  b: 1 }\n', set(['a', 'c'], 2), 'a: {\n  b: 1,\n  c: 2 }\n'],
   ['a text before a bracket', 'a: [\n  x ]\n', append(['a'], 'y'), 'a: [\n  x,\n  y ]\n'],
   ['a key in a line less', 'a: { b: 1, c: 2 }\n', remove('a', 'b'), 'a: { c: 2 }\n'],

@@ -1,4 +1,4 @@
-/** Editing a matrix: what was not edited stays, the value is as expected, and what opens is said. */
+/** Editing a matrix: the rest stays, the value is as expected, and flips are reported. */
 import { describe, expect, test } from 'vitest'
 import * as library from 'yaml'
 import { stringify } from 'yaml'
@@ -81,7 +81,7 @@ describe.each(FORMS)('a matrix in %s', (_name, form, editor, text) => {
     })
   })
 
-  test('what is so already changes nothing', () => {
+  test('an edit without a difference changes nothing', () => {
     expect(edited({ type: 'accept', api: 'lobby', kind: 'day_pass' }).text).toBe(text)
   })
 

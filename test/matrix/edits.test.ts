@@ -1,4 +1,4 @@
-/** Edits of a matrix: the changes of the document that make each of them, and what follows for conflicts. */
+/** Edits of a matrix: the changes of the document that make each of them, and the effect on conflicts. */
 import { expect, test } from 'vitest'
 import type { Api, Matrix } from '../../engine/index.ts'
 import type { DocumentChange } from '../../matrix/document/edit.ts'
@@ -105,7 +105,7 @@ test('a row that says several things of what goes is removed once, with the conf
   )
 })
 
-test('what has the same id in another part stays, and conflicts about kinds name them', () => {
+test('a row with the same id in another part stays, and conflicts about kinds name them', () => {
   const { tokenKinds, conflicts, ...rest } = smallMatrix()
   const [pass, key] = tokenKinds
   const [first, second] = conflicts
@@ -179,7 +179,7 @@ test.each<
     ],
     [],
   ],
-])('what an edit makes of conflicts that %s', (_what, change, changes, removed) => {
+])('an edit updates conflicts that %s', (_what, change, changes, removed) => {
   const { changes: found, ...rest } = followUps(declaring(change))
   expect([found.map(briefly), rest.removed]).toEqual([changes, removed])
 })

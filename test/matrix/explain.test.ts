@@ -11,7 +11,7 @@ test.each<[api: string, kind: 'day_pass' | 'room_key', reason: string, statement
   ['lobby', 'day_pass', 'ALLOWED', ['pass-manages', 'lobby-repeated']],
   ['lobby', 'room_key', 'ALLOWED', ['key-manages-not', 'lobby-repeated']],
   ['library', 'room_key', 'TOKEN_KIND_NOT_ACCEPTED', ['key-manages-not']],
-  // A complete list says it of what it leaves out; other lists say nothing of it.
+  // A complete list says it of kinds that it leaves out; other lists do not.
   ['cellar', 'day_pass', 'TOKEN_KIND_NOT_ACCEPTED', ['pass-manages']],
   ['cellar', 'room_key', 'ALLOWED', ['key-only-option']],
   ['attic', 'room_key', 'UNKNOWN_API', []],

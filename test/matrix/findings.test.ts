@@ -125,11 +125,11 @@ test.each<[what: string, plants: (readonly [path: string, value: unknown])[], wa
   ['an abbreviation', [['tokenKinds[0].title', 'API key']], []],
   ['a capital inside a title', [['tokenKinds[0].title', 'pass for a Day']], []],
   [
-    'a section that is none',
+    'an invalid section',
     [['statements[1].section', 'see §2']],
     ['statements[1].section: expected a section of the source, as other statements have: `§3`'],
   ],
-  ['sections that are none', [...Array(9).keys()].map((at) => [`statements[${at}].section`, 'a note']), []],
+  ['invalid sections', [...Array(9).keys()].map((at) => [`statements[${at}].section`, 'a note']), []],
 ])('%s: what is said', (_what, plants, warnings) => {
   const matrix = smallMatrix()
   for (const [path, value] of plants) planted(matrix, path, value)
@@ -140,7 +140,7 @@ test('the shipped matrix has no finding', () => {
   expect(findingsOf(supportMatrix)).toMatchObject({ problems: [], warnings: [] })
 })
 
-test('of many findings a hundred are listed, and the others counted', () => {
+test('a hundred of many findings are listed, and the others counted', () => {
   const apis = Array.from({ length: 250 }, (_, index) => ({
     ...{
       id: `door-${index}`,
@@ -154,7 +154,7 @@ test('of many findings a hundred are listed, and the others counted', () => {
   expect(warnings.at(-1)).toEqual({ path: '', expected: 'and 149 more', severity: 'warning' })
 })
 
-test('what the prose opens is open, and what it closes is closed', () => {
+test('a cell that the prose opens is open, and one that it closes is closed', () => {
   const cell = { api: 'attic', kind: 'room_key' }
   const conflict = { ...(small().conflicts[0] as object), cells: [cell], resolution: 'prose' }
   const attic = { id: 'attic', title: 'x', section: 'x' }

@@ -1,6 +1,6 @@
 /**
- * A matrix in JSON with comments and in YAML: it is the same matrix. What JSON cannot say is refused, with
- * its path, line and column.
+ * A matrix in JSON with comments and in YAML: it is the same matrix. Values that JSON does not have are
+ * refused, with its path, line and column.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -205,7 +205,7 @@ describe('YAML refuses what JSON cannot say, and what is broken', () => {
   })
 })
 
-test('what is wrong with the rows of YAML is placed, as in JSON', () => {
+test('a fault of a row of YAML has its place, as in JSON', () => {
   const text =
     'title: Doors\ntokenKinds:\n  - id: pass\napis:\n  - id: lobby\n    titel: Lobby\n    accepts: [key]\n    section: x\n'
   const { problems } = lintFile(text, yaml)

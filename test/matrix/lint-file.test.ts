@@ -1,6 +1,5 @@
 /**
- * The linter for a file: all that is wrong at once, each with its line and column, and what is probably not
- * meant.
+ * The linter for a file: all that is wrong at once, each with its line and column, and each probable slip.
  */
 import { describe, expect, test } from 'vitest'
 import { json, lintFile, loadMatrix, MatrixError, supportMatrix, warningsOf } from '../../matrix/index.ts'
@@ -18,7 +17,7 @@ const file = (apis: readonly string[], kinds: readonly string[] = [KIND], more =
   ]${more}
 }`
 
-/** `line:column path: what was expected`. */
+/** `line:column path: expected value`. */
 const shown = (text: string) => {
   const { problems, warnings } = lintFile(text)
   const line = ({ line, column, path, expected }: (typeof problems)[number]) =>
@@ -59,7 +58,7 @@ describe('problems of form and of ids are shown together, in the order of the te
       ['3:7 tokenKinds[0].id: expected a string', '9:21 apis[1].title: expected at least 1 character'],
     ],
     [
-      'a reference that is no text',
+      'a reference that is not a text',
       file([API.replace('["day_pass"]', '["day_pass", 5, "night_pass"]')]),
       [
         '8:64 apis[0].accepts[1]: expected a string',
@@ -67,7 +66,7 @@ describe('problems of form and of ids are shown together, in the order of the te
       ],
     ],
     [
-      'rows and lists that are none',
+      'invalid rows and lists',
       file([API, '5', '"x"'], [KIND, 'null'], ',\n  "statements": 7'),
       [
         '6:8 tokenKinds[1]: expected an object',
@@ -133,7 +132,7 @@ describe('problems of form and of ids are shown together, in the order of the te
       ],
     ],
     [
-      'a kind that is none, which other rows may mean, and an API that nobody means',
+      'an invalid kind, which other rows may mean, and an API that no row means',
       file(
         [API.replace('day_pass', 'night_pass')],
         ['null'],
@@ -149,11 +148,11 @@ describe('problems of form and of ids are shown together, in the order of the te
       ],
     ],
     [
-      'kinds that are no list, which other rows may mean',
+      'kinds that are not a list, which other rows may mean',
       file([API]).replace(/"tokenKinds": \[.*?\],\n {2}"apis"/s, '"tokenKinds": 7,\n  "apis"'),
       ['2:21 tokenKinds: expected an array'],
     ],
-    ['text that is no JSON', '{"apis": [}', ['1:11 : expected JSON; value expected at line 1, column 11']],
+    ['text that is not JSON', '{"apis": [}', ['1:11 : expected JSON; value expected at line 1, column 11']],
     ['nesting without end', '['.repeat(200_000), ['1:65 : expected at most 64 levels of nesting']],
     [
       'a key twice',
@@ -172,7 +171,7 @@ describe('problems of form and of ids are shown together, in the order of the te
   test.each([
     [100, 'and 1 more'],
     [101, 'and 1 more'],
-  ])('of %d problems of form and one of an id, a hundred', (count, more) => {
+  ])('a file with %d problems of form and one of an id shows a hundred of them', (count, more) => {
     const rows = Array.from({ length: count }, (_, index) =>
       API.replace('"Lobby"', '5').replace('lobby', `lobby-${index}`),
     )
@@ -181,7 +180,7 @@ describe('problems of form and of ids are shown together, in the order of the te
     expect(problems.every(({ path }) => !path.includes('accepts'))).toBe(true)
   })
 
-  test('a fault of a reader is none of the matrix', () => {
+  test('a fault of a reader is not a fault of the matrix', () => {
     const read = () => {
       throw new RangeError('a fault of the reader')
     }
@@ -215,13 +214,13 @@ const UTF_8 = 'expected UTF-8 text'
 const UTF_16 = `${UTF_8}, found the byte order mark of UTF-16`
 const NO_MARK = `${UTF_8} without a byte order mark at line 1, column 1`
 
-/** Files with bytes before their text, with the most that a form reads, and what is said of them. */
+/** Files with bytes before their text, with the most that a form reads, and their messages. */
 test.each<[what: string, file: string | Uint8Array, bytesMax: number, expected: string, yaml?: boolean]>([
   ['as many bytes as may be', '{"a": 1}', 8, 'unknown field'],
   ['one byte too many', '{"a": 1}', 7, 'expected at most 7 bytes, found 8'],
   ['one byte too many, of a letter with two', '["é"]', 5, 'expected at most 5 bytes, found 6'],
   ['bytes, one too many', new Uint8Array(9), 8, 'expected at most 8 bytes, found 9'],
-  ['bytes that are no text', new Uint8Array([0xff]), 8, UTF_8],
+  ['bytes that are not text', new Uint8Array([0xff]), 8, UTF_8],
   ['a mark of UTF-16', new Uint8Array([0xff, 0xfe, 0x7b, 0]), 8, UTF_16],
   ['another mark of UTF-16', new Uint8Array([0xfe, 0xff, 0, 0x7b]), 8, UTF_16],
   ['a mark in a text', '\ufeff{}', 8, NO_MARK],

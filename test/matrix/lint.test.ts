@@ -37,7 +37,7 @@ const OF_THE_SOURCE: readonly DerivedConflict[] = [
   derived('duplicate_row', { apis: ['cloud-quotas'], statements: ['cloud-quotas-row-repeated'] }),
 ]
 
-test('from the shipped rows and statements alone exactly the seven conflicts of the source follow', () => {
+test('exactly the seven conflicts of the source follow from the shipped rows and statements alone', () => {
   expect(deriveConflicts({ ...supportMatrix, conflicts: [] })).toEqual(OF_THE_SOURCE)
 })
 

@@ -16,7 +16,7 @@ test.each<[form: string, file: string | Uint8Array]>([
   ['text', shippedText],
   ['bytes', readFileSync(SHIPPED_FILE)],
 ])('the shipped file loads from %s and is the matrix that the package exports', (_form, file) => {
-  // The file names its schema for editors; that is no part of the matrix.
+  // The file names its schema for editors; that is not part of the matrix.
   const { $schema, ...exported } = supportMatrix as Matrix & { $schema?: string }
   expect(loadMatrix(file)).toEqual(exported)
   expect(parseMatrix(file)).toEqual(exported)
@@ -105,7 +105,7 @@ test('any bytes whatever are loaded and compile, or are refused with a path', ()
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), loadsOrRefuses), { numRuns: 300 })
 })
 
-/** Any error but a refusal is passed on, and so fails the test; what is loaded must compile. */
+/** Any error but a refusal is passed on, and so fails the test; a loaded matrix must compile. */
 function loadsOrRefuses(file: string | Uint8Array): void {
   try {
     compile(loadMatrix(file))

@@ -73,7 +73,7 @@ test('a new matrix is written in each form, with its schema where one is given',
   expect(newMatrixText(MADE, 'yaml', 'a.json')).toBe(`# yaml-language-server: $schema=a.json\n${YAML_TEXT}`)
 })
 
-test('what is known of a kind is in its row, and no more', () => {
+test('the row of a kind has exactly the known facts', () => {
   const text = newMatrixText(
     { ...MADE, kindTitle: 'day pass', scheme: 'Bearer', prefix: 'p_' },
     'json',

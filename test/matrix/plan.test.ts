@@ -108,7 +108,7 @@ test('all thirty APIs need all three kinds of token', () => {
   expect(unopened).toEqual([])
 })
 
-test('of two sets of one size the one with more kinds that can be issued is planned', () => {
+test('the plan has the set of two with one size that has more kinds that can be issued', () => {
   // `bound` is the best kind, but its only companion for all three doors is the static one.
   const matrix = houseOf(
     [
@@ -190,7 +190,7 @@ const asked: fc.Arbitrary<{ matrix: Matrix; apis: string[] }> = matrices(6, 8).c
   }),
 )
 
-test('on any matrix each API that was asked for is given to one token that opens it, or listed', () => {
+test('each API that was asked for is given to one token of any matrix that opens it, or listed', () => {
   fc.assert(
     fc.property(asked, fc.boolean(), ({ matrix, apis }, strict) => {
       const compiled = compile(matrix, { strict })
@@ -208,7 +208,7 @@ test('on any matrix each API that was asked for is given to one token that opens
   )
 })
 
-test('on any matrix no smaller set of kinds would do, and none of that size has more kinds that can be issued, then fewer contested cells, nor then more bound to a project', () => {
+test('no smaller set of kinds of any matrix would do, and none of that size has more kinds that can be issued, then fewer contested cells, nor then more bound to a project', () => {
   fc.assert(
     fc.property(asked, ({ matrix, apis }) => {
       const compiled = compile(matrix)

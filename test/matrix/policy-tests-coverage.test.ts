@@ -1,4 +1,4 @@
-/** What of a matrix policy tests have asked about. */
+/** The coverage of a matrix by policy tests. */
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -86,7 +86,7 @@ describe('coverage', () => {
     expect([missing.length, counts]).toEqual([1_000, { covered: 0, total: 1_001 }])
   })
 
-  test('counts a token in another header where its prefix alone would tell', () => {
+  test('counts a token in another header where its prefix alone would decide', () => {
     const [pass, key] = smallMatrix().tokenKinds
     const missing = (prefix: object) => {
       const tokenKinds = [

@@ -1,4 +1,4 @@
-/** Policy tests: what is asked, when a test fails, and what it says then. */
+/** Policy tests: their questions, their failures, and the messages of these. */
 import { expect, test } from 'vitest'
 import { compile, type Reason, type TokenKind } from '../../engine/index.ts'
 import {
@@ -77,8 +77,8 @@ test.each<[claim: string, one: PolicyTest, questions: number]>([
     { api: 'iam', headers: { 'X-Token': 'a', 'x-auth-token': 'b' }, reason: 'CREDENTIAL_AMBIGUOUS' },
     1,
   ],
-  ['a credential that is no token', { api: 'iam', ...headers('a b'), reason: 'CREDENTIAL_MALFORMED' }, 1],
-  ['a token that nobody knows', { api: 'iam', ...headers('constructor'), reason: 'CREDENTIAL_INVALID' }, 1],
+  ['a credential that is not a token', { api: 'iam', ...headers('a b'), reason: 'CREDENTIAL_MALFORMED' }, 1],
+  ['an unknown token', { api: 'iam', ...headers('constructor'), reason: 'CREDENTIAL_INVALID' }, 1],
   ['a token in another header', { api: 'iam', ...headers('panel'), reason: 'WRONG_HEADER' }, 1],
   ['even where it has a fault', { api: 'iam', ...headers('old', 'X-Token'), reason: 'WRONG_HEADER' }, 1],
   ['a token with a fault', { api: 'iam', ...headers('old'), reason: 'CREDENTIAL_EXPIRED' }, 1],
@@ -139,7 +139,7 @@ test.each<[claim: string, one: PolicyTest, differences: object[], message: strin
     'a credential',
     { api: 'iam', ...headers('unheard-of'), reason: 'ALLOWED' },
     [{ what: 'answer', expected: 'allowed', found: 'denied: CREDENTIAL_INVALID' }],
-    'no authority vouches for the credential; obtain a new one',
+    'no authority verified the credential; obtain a new one',
   ],
   [
     'another API and another target than the routes find',
@@ -268,7 +268,7 @@ test('a question that is asked twice fails twice', () => {
 test.each<[what: string, one: PolicyTest]>([
   ['message', { api: 'audit-logs', kind: STATIC_KIND, mode: 'both', allowed: true }],
   ['difference', { api: 'mobile-farm', kind: ACCOUNT_KIND, mode: 'both', accepted: [STATIC_KIND] }],
-])('failures with another %s in each mode are described apart', (_what, one) => {
+])('failures with another %s in each mode are described separately', (_what, one) => {
   expect(resultOf(one).failures.map(({ mode }) => mode)).toEqual(['lenient', 'strict'])
 })
 
@@ -313,7 +313,7 @@ test.each<[name: string, one: PolicyTest]>([
   expect(nameOf(one)).toBe(name)
 })
 
-test('what fails alike in both modes is described once, and counted twice', () => {
+test('a failure that both modes share is described once, and counted twice', () => {
   const alike = resultOf({ ...CELL, mode: 'both', allowed: true })
   expect(alike).toMatchObject({ questions: 2, failed: 2, failures: [{ mode: 'both' }] })
   const apart = resultOf({ ...CONTESTED, mode: 'both', reason: 'INVALID_SCOPE' })

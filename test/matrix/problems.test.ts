@@ -1,4 +1,4 @@
-/** What is wrong with a document, in words: by the keyword of a schema, in few and short texts. */
+/** The faults of a document, in words: by the keyword of a schema, in few and short texts. */
 import { expect, test } from 'vitest'
 import {
   firstProblems,
@@ -67,7 +67,7 @@ test.each<[expected: string, error: SchemaError, path?: string]>([
   expect(schemaProblems([found], document)).toEqual([{ path, expected }])
 })
 
-test('what the branches of a union repeat is left out, and so is a second problem of a place', () => {
+test('a repetition in the branches of a union is left out, and so is a second problem of a place', () => {
   const errors = [
     ...['oneOf', 'if', 'propertyNames'].map((keyword) => error(keyword, {})),
     ...[error('type', { type: 'string' }), error('minLength', { limit: 1 })],
@@ -89,7 +89,7 @@ test.each<[what: string, errors: SchemaError[], described: number, last: string]
     3,
     'and 1 more',
   ],
-])('of many errors the first are described, and the others counted: %s', (_what, errors, described, last) => {
+])('the first of many errors are described, and the others counted: %s', (_what, errors, described, last) => {
   const problems = schemaProblems(errors, {})
   expect([problems.length, problems.at(-1)?.expected]).toEqual([described, last])
 })
@@ -113,7 +113,7 @@ test.each<[length: number, shown: { path: number; expected: number }]>([
   [4_000, { path: 501, expected: 4_000 }],
   [4_001, { path: 501, expected: 4_001 }],
   [9_000, { path: 501, expected: 4_001 }],
-])('of paths and texts of %d characters the beginning is shown', (length, shown) => {
+])('the beginning of paths and texts of %d characters is shown', (length, shown) => {
   const [found] = firstProblems([{ path: 'p'.repeat(length), expected: 'e'.repeat(length) }])
   expect({ path: found?.path.length, expected: found?.expected.length }).toEqual(shown)
   expect([found?.path.endsWith('…'), found?.expected.endsWith('…')]).toEqual([length > 500, length > 4_000])

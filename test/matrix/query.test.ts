@@ -1,4 +1,4 @@
-/** The query language: what expressions find, held to every cell; and what is said of wrong ones. */
+/** The query language: the findings of expressions, held to every cell; and the messages about wrong ones. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cellsInSteps } from '../../engine/cells.ts'
@@ -9,7 +9,7 @@ import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/eng
 import { matrices } from '../support/matrices/generated-matrices.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
-/** What is found, in one line each. */
+/** The findings, in one line each. */
 function found(expression: string, matrix = supportMatrix as Parameters<typeof queryMatrix>[0]): string[] {
   const answer = queryMatrix(matrix, expression)
   if (answer.about === 'apis') return [...answer.apis]
@@ -163,7 +163,7 @@ describe('an error has the column, and what was expected', () => {
     ['opens cdm', /^column 7: the matrix has no API `cdm`; did you mean `cdn`\?$/],
     ['opened static_token', /^column 8: expected `by` or `only by`$/],
     ['opened only static_token', /^column 13: expected `by`$/],
-    ['opened by nobody', /^column 11: the matrix has no kind of token `nobody`; expected one of /],
+    ['opened by badge-x', /^column 11: the matrix has no kind of token `badge-x`; expected one of /],
     ['title = "DNS', /^column 9: expected the closing quote of this text$/],
     ['allowed ! contested', /^column 9: expected `!=`$/],
     ['"allowed"', /^column 1: expected a term/],

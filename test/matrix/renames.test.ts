@@ -106,7 +106,7 @@ describe('an API with another id', () => {
       'two that could be meant by their ids',
       (api) => (api.id === 'cdn' ? ['cdn-1', 'cdn-2'].map((id) => ({ ...api, id, title: id })) : api),
     ],
-  ])('with %s is a new one beside one that is gone', (_why, rows) => {
+  ])('is a new one beside one that is gone: %s', (_why, rows) => {
     const { renames, flips, apis } = compareMatrices(ROWS, withRows(ROWS, rows))
     expect(renames).toEqual([])
     expect(apis.removed).toEqual(['cdn'])
@@ -161,13 +161,13 @@ describe('an API with another id', () => {
     [1, 101, 0],
     [100, 1, 1],
     [1, 100, 1],
-  ])('of %d that are gone and %d that are new, %d are found by their rows', (gone, come, found) => {
+  ])('is one of %d that are gone and %d that are new: %d are found by their rows', (gone, come, found) => {
     const rows = (count: number, end: string) =>
       Array.from({ length: count }, (_, index) => row(`door-${index}-of-a-house${end}`))
     expect(renames(rows(gone, ''), rows(come, '-new'))).toHaveLength(found)
   })
 
-  test('and a title that two of the old ones had is none of them', () => {
+  test('is not found by a title that two of the old ones had', () => {
     const twins = withRows(ROWS, (api) => (api.id === 'cdn' ? [api, { ...api, id: 'quic' }] : api))
     const other = withRows(ROWS, (api) => (api.id === 'cdn' ? { ...api, id: 'edge' } : api))
     expect(compareMatrices(twins, other).renames).toEqual([])

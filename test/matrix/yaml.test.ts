@@ -1,4 +1,4 @@
-/** Reading YAML: what a text says, what is refused and where; and places of paths. */
+/** Reading YAML: the values of texts, refused texts and where; and places of paths. */
 import { expect, test } from 'vitest'
 import * as library from 'yaml'
 import { yamlForm } from '../../matrix/document/yaml.ts'
@@ -23,7 +23,7 @@ test.each<[text: string, value: unknown]>([
   expect(yaml.read(text)).toEqual({ ok: true, value })
 })
 
-/** Whoever reads a text changes nothing about errors. */
+/** The reader of a text does not change its errors. */
 const { stackTraceLimit } = Error
 
 const ALIASES = 'expected YAML without aliases'
@@ -90,7 +90,7 @@ test.each<[text: string, ...problems: string[]]>([
 })
 
 test('a text has half a million parts at most', () => {
-  // Parsing so many takes a second, and shows nothing more.
+  // Parsing that many takes a second, and shows nothing else.
   const parseDocument = (() => library.parseDocument('')) as typeof library.parseDocument
   const { read } = yamlForm({ ...library, parseDocument })
   expect(read('\n'.repeat(500_000))).toEqual({ ok: true, value: null })
@@ -122,7 +122,7 @@ test.each<[path: string, place: string | undefined]>([
   ['b[0].c[1]', '3:12'],
   ['b[1]', '4:5'],
   ['b[2]', '5:5'],
-  // What is not there is in what is.
+  // A missing value lies in its parent.
   ['b[3]', '2:1'],
   ['b[0].d', '3:5'],
   ['b[0].c[2]', '3:5'],

@@ -1,5 +1,5 @@
 /*
- * Takes the steps that a simulated fleet took (test/hub/fleet-trace.ts), from standard input: each must be
+ * Takes the steps that a simulated fleet took (test/model/fleet-trace.ts), from standard input: each must be
  * possible here, with the values that were seen. It says `accepted`, or at which step there is none.
  */
 

@@ -3,7 +3,7 @@
  * that are late, hubs that do not know of a change yet, a hub that takes the place of another, one that has
  * lost what the follower was told, a follower that is restarted.
  *
- * A hub reads at one moment and knows for the bound, as the randomized histories of test/directory/feed show.
+ * A hub reads at one moment and knows for the bound, as the fleets of test/simulation show.
  */
 #include "directory.pml"
 

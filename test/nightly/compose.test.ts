@@ -90,7 +90,7 @@ describe.skipIf(!tools.ok || !compose.ok || !envoy.ok)('deploy/compose', () => {
     const [block] = blocksOf(pageOf('docs/operate/container.md')).filter((each) => needOf(each) === 'compose')
     await runProgram('sh', ['-e', '-c', block?.text ?? ''], { cwd: place })
     await inContainers('up', '--detach', 'postgres')
-    // This podman has no condition of health to wait for, so what Compose does is done here.
+    // This podman has no condition of health to wait for, so this file does the work of Compose.
     await healthy('postgres')
     await inContainers('up', '--detach')
     await healthy('portcullis')
@@ -147,7 +147,7 @@ describe.skipIf(!tools.ok || !compose.ok || !envoy.ok)('deploy/compose', () => {
     expect(JSON.parse(text)).toMatchObject({ 'x-portcullis-account': '123456' })
   })
 
-  test('without the sidecar nothing passes', async () => {
+  test('no request passes without the sidecar', async () => {
     await containers.podman('stop', '--time', '60', 'portcullis_portcullis_1')
     expect((await containers.inspect('portcullis_portcullis_1')).State.ExitCode).toBe(0)
     expect((await ask('/billing/', { 'X-Token': staticToken })).status).toBe(503)

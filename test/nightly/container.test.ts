@@ -107,7 +107,7 @@ describe.skipIf(!tools.ok)('the image', () => {
     expect(there.length).toBeGreaterThan(80)
   })
 
-  describe('runs', () => {
+  describe('its container', () => {
     let sockets: string
     let id: string
     let port: string
@@ -123,7 +123,7 @@ describe.skipIf(!tools.ok)('the image', () => {
     const evaluate = async (program: string) =>
       JSON.parse(await containers.podman('exec', id, 'node', '-p', `JSON.stringify(${program})`))
 
-    test('and a check over the mounted socket is answered', async () => {
+    test('answers a check over the mounted socket', async () => {
       const address = `unix:${join(sockets, 'grpc.sock')}`
       const asked = await run([
         ...['check', 'reports', '--kind', 'static_token', '--account', '1', '--address', address],
@@ -131,12 +131,12 @@ describe.skipIf(!tools.ok)('the image', () => {
       expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
     })
 
-    test('and its health is answered at the mapped port', async () => {
+    test('answers for its health at the mapped port', async () => {
       const ask = `fetch('http://${port}/readyz').then(async (answer) => console.log(answer.status, await answer.text()))`
       expect(await containers.inside(process.execPath, '-e', ask)).toMatch(/^200 \{"status":"ready"/)
     })
 
-    test('as process 1, not as root, without capabilities', async () => {
+    test('runs as process 1, not as root, without capabilities', async () => {
       const status: string = await evaluate(`fs.readFileSync('/proc/1/status', 'utf8')`)
       expect(await evaluate(`fs.readFileSync('/proc/1/cmdline', 'utf8')`)).toContain('portcullis')
       expect(status).toMatch(new RegExp(`^Uid:\\t${IMAGE_USER}\\t${IMAGE_USER}\\t${IMAGE_USER}`, 'm'))
@@ -144,7 +144,7 @@ describe.skipIf(!tools.ok)('the image', () => {
       expect(status).toMatch(/^NoNewPrivs:\t1$/m)
     })
 
-    test('on a file system that is read-only except for the two volumes', async () => {
+    test('has a file system that is read-only except for the two volumes', async () => {
       const writes = `['/', '/tmp', '/usr/local/lib/portcullis', '/etc/portcullis', '/run/portcullis', '/var/lib/portcullis'].map((folder) => {
         try { fs.writeFileSync(folder + '/x', ''); fs.rmSync(folder + '/x'); return 'written' } catch ({ code }) { return code }
       })`
@@ -153,11 +153,11 @@ describe.skipIf(!tools.ok)('the image', () => {
       expect(volumes).toEqual(['written', 'written'])
     })
 
-    test('and its health check finds it healthy', async () => {
+    test('is healthy by its health check', async () => {
       await containers.podman('healthcheck', 'run', id)
     })
 
-    test('and every command finds its configuration', async () => {
+    test('has a configuration that every command finds', async () => {
       const shown = JSON.parse(
         await containers.podman('exec', id, 'portcullis', 'config', 'show', '--set', '--json'),
       )
@@ -167,7 +167,7 @@ describe.skipIf(!tools.ok)('the image', () => {
       expect(await containers.podman('exec', id, 'portcullis', 'doctor')).toContain('0 errors, 0 warnings')
     })
 
-    test('and stops on SIGTERM with 0', async () => {
+    test('stops on SIGTERM with 0', async () => {
       await containers.podman('stop', '--time', '60', id)
       const { State: state } = await containers.inspect(id)
       expect([state.ExitCode, state.Status]).toEqual([0, 'exited'])

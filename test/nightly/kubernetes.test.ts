@@ -210,7 +210,7 @@ describe.skipIf(!tools.ok || whyNot !== undefined)('their containers run', () =>
       return client.check({ api: 'balance', token }).finally(() => client.close())
     }
     expect(await ask('application')).toMatchObject({ allowed: true })
-    // What a restart of the container finds.
+    // The files that a restart of the container finds.
     await eventually(() => readdirSync(known).length > 0)
     // Nothing to warn of: neither the mode of a mounted Secret, nor the read-only file systems.
     expect(warningsOf(sidecar)).toEqual([])
@@ -266,7 +266,7 @@ describe.skipIf(!tools.ok || whyNot !== undefined)('their containers run', () =>
   })
 })
 
-/** What a sidecar has logged as a warning or an error. */
+/** The lines that a sidecar has logged as a warning or an error. */
 function warningsOf(sidecar: RunningProcess): unknown[] {
   const lines = sidecar
     .stderr()
@@ -429,7 +429,7 @@ describe.skipIf(!tools.ok)('the chart', () => {
     ['no replicas', { callers: CALLERS, replicas: 0 }, /replicas.*minimum/is],
     ['a number as text', { callers: CALLERS, replicas: 'two' }, /replicas.*integer/is],
     ['a tag as a number', { callers: CALLERS, image: { tag: 1 } }, /image.tag.*string/is],
-    ['a digest that is none', { callers: CALLERS, image: { digest: 'abc' } }, /digest.*pattern/is],
+    ['an invalid digest', { callers: CALLERS, image: { digest: 'abc' } }, /digest.*pattern/is],
     [
       'the URL of the database',
       { callers: CALLERS, configuration: { directory: { url: 'x' } } },
@@ -446,7 +446,7 @@ describe.skipIf(!tools.ok)('the chart', () => {
       { callers: CALLERS, configuration: { drain_ms: 600_001 } },
       /drain_ms.*maximum/is,
     ],
-    ['a URL that is none', { callers: CALLERS, configuration: { http: { public_url: 'x' } } }, /public_url/],
+    ['an invalid URL', { callers: CALLERS, configuration: { http: { public_url: 'x' } } }, /public_url/],
     ['two pods with a file', { ...IN_A_FILE, replicas: 2 }, /replicas.*maximum/is],
     [
       'the data folder',

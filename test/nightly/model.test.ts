@@ -1,12 +1,12 @@
 /**
  * The protocol of staleness as a model (test/model): spin searches every state of it for small sizes, finds
- * each fault that is put in on purpose, and what the simulated fleet does is possible in it.
+ * each fault that is put in on purpose, and the acts of the simulated fleet are possible in it.
  */
 import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { FleetTrace, MESSAGES_MAX, QUESTIONS_MAX, STEPS, type Step } from '../hub/fleet-trace.ts'
-import { FleetWorld } from '../hub/fleet-world.ts'
+import { FleetTrace, MESSAGES_MAX, QUESTIONS_MAX, STEPS, type Step } from '../model/fleet-trace.ts'
+import { FleetWorld } from '../model/fleet-world.ts'
 import { repository, run } from '../support/interop/command.ts'
 import { unpacked } from '../support/interop/debian.ts'
 import { obtained } from '../support/interop/obtain.ts'
@@ -15,7 +15,7 @@ import { follow, MODELS, search, searcherOf } from '../support/interop/spin.ts'
 const FILES = ['directory.pml', 'follower.pml', 'follower-search.pml', 'follower-trace.pml']
 const text = (name: string) => readFileSync(join(MODELS, name), 'utf8')
 
-/** Faults of the model: `#define NAME NUMBER`, and what is wrong with it. */
+/** Faults of the model: `#define NAME NUMBER`, and its fault. */
 const FAULTS = Array.from(
   text('follower.pml').matchAll(/^#define ([A-Z_]+) +(\d+) +\/\* (.+) \*\/$/gm),
   ([, name = '', number, what = '']) => ({ name, number: Number(number), what }),
@@ -92,7 +92,7 @@ describe.skipIf(!spin.ok)('the protocol of staleness', () => {
     expect(FAULTS.map(({ number }) => number)).toEqual(FAULTS.map((_, index) => index + 1))
   })
 
-  describe('what a simulated fleet does', () => {
+  describe('a run of a simulated fleet', () => {
     const traces = new Map<number, readonly Step[]>()
     beforeAll(async () => {
       for (const seed of [1, 2, 3, 4]) {
@@ -114,7 +114,7 @@ describe.skipIf(!spin.ok)('the protocol of staleness', () => {
       expect([...seen].sort((a, b) => a - b)).toEqual(Object.values(STEPS))
     })
 
-    /** A step of the kind, far from the beginning, and what stands there instead. */
+    /** A step of the kind, far from the beginning, and the replacement. */
     test.each<
       [what: string, kind: keyof typeof STEPS, where: (step: Step) => boolean, false_: (step: Step) => Step[]]
     >([

@@ -36,13 +36,13 @@ const { bun, deno, attw } = await installRuntimes()
 const olderNode = await findOlderNode()
 
 describe('a build can be repeated', () => {
-  test('on another day, in another time zone and language, every byte is the same', () => {
+  test('every byte is the same on another day, in another time zone and language', () => {
     const again = packAll(newFolder(), { TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8' })
     for (const each of FOLDERS)
       expect(digestOf(again.get(each) ?? ''), each).toBe(digestOf(tarballs.get(each) ?? ''))
   })
 
-  test.each(FOLDERS)('of %s no file names the folder that it was built in', (each) => {
+  test.each(FOLDERS)('no file of %s names the folder that it was built in', (each) => {
     const files = [...filesOf(tarballs.get(each) ?? '')]
     expect(files.filter(([, { content }]) => content.includes(ROOT)).map(([path]) => path)).toEqual([])
   })
@@ -72,7 +72,7 @@ describe.skipIf(!projects)('npm installs', () => {
     expect(printed.trim()).toBe(`${manifestOf('sidecar').version} (directory ${SCHEMA_VERSION})`)
   })
 
-  // Its thread is a file of its own, which nothing imports.
+  // Its thread is a separate file, which nothing imports.
   test('the sidecar, and it reads a large matrix in its thread', async () => {
     for (const name of ['one', 'two'])
       writeFileSync(join(alone('sidecar'), `${name}.json`), JSON.stringify(manyApis(400, name)))

@@ -161,7 +161,7 @@ interface Words {
   readonly accepted: readonly { readonly kind: string; readonly header: string }[]
 }
 
-/** What both versions say, whatever their sentences are. */
+/** The common words of both versions, whatever their sentences are. */
 function wordsOf({ allowed, reason, digest, accepted }: Words): Words {
   return { allowed, reason, digest, accepted: accepted.map(({ kind, header }) => ({ kind, header })) }
 }

@@ -29,7 +29,7 @@ const SEED = Number(process.env.SEED ?? 1)
 const CONNECTIONS = 8
 const programs = join(import.meta.dirname, 'routers')
 
-/** A sidecar with a table, and what a program needs to ask it. */
+/** A sidecar with a table, and the options of a program to ask it. */
 async function serving(table: readonly RouteSetting[]) {
   const callerToken = 'follower-caller-token-0123456789abcdef'
   const apis = table.map(({ api }) => ({ id: api, title: api, accepts: ['static_token'], section: '§1' }))
@@ -73,7 +73,7 @@ function agrees(name: string, serving: Serving, serve: () => Promise<string>): v
   agreesOnHeaders(name, serving, url)
 }
 
-/** What a guard made of a request: a reason, that it has passed, or what the server itself has answered. */
+/** The outcome of a request at a guard: a reason, that it has passed, or the server's own answer. */
 const outcomeOf = ({ status, headers }: RawAnswer) =>
   headers.get('x-portcullis-reason') ?? (headers.has('x-handler') ? 'ALLOWED' : `status ${status}`)
 
@@ -97,7 +97,7 @@ function agreesOnHeaders(
   })
 }
 
-/** @returns how often each pair came of what the sidecar says and what the server made of it */
+/** @returns the count of each pair of the sidecar's answer and the server's outcome */
 async function askAboutHeaders(
   { staticToken, asking }: Serving,
   name: string,

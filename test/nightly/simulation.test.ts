@@ -13,7 +13,7 @@ test.each(defectsOf('simulated'))('$name', async ({ name }) => {
 })
 
 test('a run that breaks a promise is shrunk, and breaks it still', async () => {
-  const name = 'another worker does not hear what it is told'
+  const name = 'another worker does not hear a notification'
   const search = { from: 1, seeds: DEFECT_SEEDS, steps: STEPS, jobs: availableParallelism(), defect: name }
   const { broken } = await firstBroken(search)
   const runner = new Runner(name)

@@ -74,7 +74,7 @@ describe.skipIf(!built.ok)('the site', () => {
         '/integrate/keystone.html',
         '/decide/security.html',
         '/api/engine/index.html',
-      ])('%s fits, can be read by everybody, and asks nobody else', async (path) => {
+      ])('%s fits, is readable for all, and sends no request to others', async (path) => {
         const { page, complaints, requests } = await open(path, device)
         await page.getByRole('heading', { level: 1 }).first().waitFor()
         const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'

@@ -1,6 +1,6 @@
 /**
  * The units of deploy/systemd, and docs/operate/systemd.md read from top to bottom, on a systemd that is
- * process 1 of namespaces of its own. So what the units forbid is forbidden: system calls, folders, users,
+ * process 1 of separate namespaces. So what the units forbid is forbidden: system calls, folders, users,
  * devices.
  */
 import { cpSync, globSync, writeFileSync } from 'node:fs'

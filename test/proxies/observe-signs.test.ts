@@ -54,7 +54,7 @@ describe('it is loud', () => {
 
   test('a start after its end enforces, and says so', async () => {
     const over = await run({ mode: 'observe', observe_until: '2020-01-31T00:00:00Z' })
-    expect(over.logLines.filter((line) => line.includes('proxies.observe_until is over'))).toHaveLength(1)
+    expect(over.logLines.filter((line) => line.includes('proxies.observe_until has passed'))).toHaveLength(1)
     expect(await readyz(over)).not.toHaveProperty('warnings')
     const { allowed } = await new EnvoyClient(over.address).ask({ context: { api: 'balance' } })
     expect(allowed).toBe(false)
@@ -76,7 +76,7 @@ describe('it is loud', () => {
   test.each([
     [{ mode: 'observe' }, /only observed, without an end/],
     [{ mode: 'observe', observe_until: '2999-01-31T00:00:00+02:00' }, /until 2999-01-30T22:00:00\.000Z/],
-    [{ mode: 'observe', observe_until: '2020-01-31T00:00:00Z' }, /observe mode is over since 2020/],
+    [{ mode: 'observe', observe_until: '2020-01-31T00:00:00Z' }, /observe mode ended at 2020/],
   ])('in `config validate`: %j', async (proxies, expected) => {
     const config = newFile(JSON.stringify({ proxies, data: newFolder() }), 'config.json')
     const { stdout, code } = await command(['config', 'validate', '--config', config])

@@ -198,7 +198,7 @@ describe.each(PROTOCOLS)('$name', ({ name, asks, ask }) => {
     expect((await ask({}, ending)).passes).toBe(true)
     nowMs = START_MS + HOUR_MS
     expect((await ask({}, ending)).passes).toBe(false)
-    expect(ending.logLines.filter((line) => line.includes('observe mode is over'))).toHaveLength(1)
+    expect(ending.logLines.filter((line) => line.includes('observe mode has ended'))).toHaveLength(1)
     ending.sidecar.reload()
     nowMs = START_MS
     expect((await ask({}, ending)).passes).toBe(false)

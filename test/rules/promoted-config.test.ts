@@ -231,7 +231,7 @@ describe('without a sidecar, a roll-back', () => {
     await rollBack()
     const refused = await rollBack('--to', MORE_DIGEST)
     expect(refused.code).toBe(1)
-    expect(refused.stdout).toContain('not rolled back: 1 cell would open that nobody signed off')
+    expect(refused.stdout).toContain('not rolled back: 1 cell would open without a sign-off')
     expect(await inForce()).toEqual([ROWS_DIGEST, expect.anything()])
     expect((await rollBack('--to', MORE_DIGEST, '--max-opened', '1')).code).toBe(0)
     expect(await inForce()).toEqual([MORE_DIGEST, expect.anything()])

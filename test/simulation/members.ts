@@ -1,7 +1,6 @@
 /** Control panel users who log in with a password and a one-time code, or with a passkey. */
 import type { Client } from '../../clients/typescript/index.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -9,6 +8,7 @@ import {
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
 import { acceptInvitation } from '../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 import { codeAt } from '../support/identity/totp.ts'
 import type { Worker } from './fleet.ts'

@@ -4,15 +4,19 @@
  */
 
 import type { KeyObject } from 'node:crypto'
-import type { Matrix } from '../../engine/index.ts'
+import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { isAllowed } from '../../sidecar/authority/addresses.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
-import type { Parameters } from '../../sidecar/directory/database.ts'
+import { queryOf, tokenOf } from '../../sidecar/authority/iam-token.ts'
+import { hashStaticToken } from '../../sidecar/authority/static-token.ts'
 import { numberParameters } from '../../sidecar/directory/named-parameters.ts'
-import { DirectoryItself } from '../world/directory-itself.ts'
+import { DirectoryVerification } from '../../sidecar/directory/verification.ts'
 import { note, type Said, type Since } from '../world/standing.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
+
+const { tokenKinds } = compile(supportMatrix as Matrix)
 
 /** Where all programs are. */
 const CLIENT = '127.0.0.1'
@@ -44,14 +48,16 @@ export class Truth {
   /** Called at each commit with what it recorded, and with the tokens that it ended. */
   onRecorded: (records: readonly Recorded[], ended: readonly Held[]) => void = () => {}
   #last = 0
-  readonly #itself: DirectoryItself
-
-  constructor(pepper: KeyObject) {
-    const all = (sql: string, parameters: Parameters = {}) => {
+  readonly #pepper: KeyObject
+  readonly #verification = new DirectoryVerification({
+    all: (sql: string, parameters = {}) => {
       const { text, values } = numberParameters('?', sql, parameters)
       return world.directory.all(text, values)
-    }
-    this.#itself = new DirectoryItself({ all, pepper, client: CLIENT })
+    },
+  } as never)
+
+  constructor(pepper: KeyObject) {
+    this.#pepper = pepper
     this.#last = this.lastSequence
     world.directory.onCommit = () => this.look()
   }
@@ -104,7 +110,12 @@ export class Truth {
   }
 
   isActive({ value, claims }: Held): boolean {
-    return this.#itself.isActive(value, claims)
+    const token = claims && tokenOf(claims)
+    const found = token
+      ? this.#verification.iamTokenStatus(queryOf(token, tokenKinds.get(token.kind)?.permissionScopes ?? []))
+      : this.#verification.staticToken(hashStaticToken(value, this.#pepper))
+    if (found instanceof Promise) throw new TypeError('the truth is asked without delay')
+    return found?.active === true && isAllowed(CLIENT, found.addresses)
   }
 }
 

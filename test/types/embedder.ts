@@ -1,6 +1,4 @@
-/**
- * What the types let an embedder write, and what they refuse. It is not run: types.test.ts has it checked.
- */
+/** Code of an embedder that the types allow, or refuse. It is not run: types.test.ts has it checked. */
 import {
   buildIssuanceBody,
   type CellHandle,
@@ -61,7 +59,7 @@ engine.apis.get('aim')
 for (const api of engine.apis.keys())
   for (const kind of engine.tokenKinds.keys()) engine.decide({ api, kind, scope })
 
-// What an engine says of kinds and APIs has the same ids.
+// An engine's answers about kinds and APIs have the same ids.
 const decision = engine.decide({ api: 'iam', kind: 'static_token', scope })
 expectTrue<Same<typeof decision, Decision<SupportMatrixKindId>>>()
 expectTrue<Same<(typeof decision.accepted)[number]['kind'], SupportMatrixKindId>>()
@@ -119,7 +117,7 @@ engine.decideAt(1, scope)
 // @ts-expect-error an object of the same looks
 engine.decideAt({}, scope)
 
-// What is optional may be given as `undefined`.
+// An optional value may be given as `undefined`.
 compile(supportMatrix, { strict: undefined })
 compile({ ...own, statements: undefined, conflicts: undefined })
 compile({ ...own, tokenKinds: [{ ...kind, obtained: { by: 'control_panel', steps: undefined } }] })

@@ -17,10 +17,10 @@ const EXPECTED = '// @ts-expect-error'
 const REGRESSIONS = [
   ['the ids of the shipped matrix', 'compile(supportMatrix)', 'compile(supportMatrix as Matrix)'],
   ['the ids of a literal', 'compile(own)', 'compile(own as MatrixInput)'],
-  ['what a handle is', 'const handle: CellHandle =', 'const handle: {} ='],
+  ['the class of a handle', 'const handle: CellHandle =', 'const handle: {} ='],
 ] as const
 
-/** What the compiler says of each text, in one run. */
+/** The compiler's errors for each text, in one run. */
 let errors: { readonly asItIs: string[]; readonly unexpecting: string[]; readonly regressed: string[][] }
 const folder = newFolder()
 
@@ -52,7 +52,7 @@ test.each(REGRESSIONS.map(([what, said], index) => ({ what, said, index })))(
   },
 )
 
-/** What the compiler says of each text in the place of embedder.ts, under the options of the project. */
+/** The compiler's errors for each text in the place of embedder.ts, under the options of the project. */
 function errorsIn(texts: readonly string[]): string[][] {
   const files = texts.map((_, index) => `embedder-${index}.mts`)
   for (const [index, file] of files.entries())

@@ -29,46 +29,6 @@ describe('Check of a token of an upstream', () => {
     })
   })
 
-  test('asks once, however many callers there are, and remembers the answer', async () => {
-    const value = cloud.issue('robot')
-    await check(cloud.issue('robot'))
-    const before = cloud.count('GET')
-    const answers = await Promise.all(Array.from({ length: 100 }, () => check(value)))
-    expect(answers.every(({ allowed }) => allowed)).toBe(true)
-    cloud.takeOver = (response) => response.destroy() === response
-    expect(await check(value)).toMatchObject({ allowed: true })
-    expect(cloud.count('GET') - before).toBe(1)
-  })
-
-  test('that the upstream does not know is denied, and it is not asked again at once', async () => {
-    const before = cloud.count('GET')
-    for (let call = 0; call < 3; call++)
-      expect(await check('gAAAAA-nobody-knows')).toMatchObject({
-        allowed: false,
-        reason: 'CREDENTIAL_INVALID',
-      })
-    expect(cloud.count('GET') - before).toBe(1)
-  })
-
-  test('gets no answer while the upstream does not answer', async () => {
-    const value = cloud.issue('robot')
-    cloud.change = (answer) => {
-      answer.status = 500
-    }
-    await expect(check(value)).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'UPSTREAM_UNAVAILABLE' })
-    cloud.change = undefined
-    expect(await check(value)).toMatchObject({ allowed: true })
-  })
-
-  test('in the header of static tokens is sent to no upstream', async () => {
-    const before = cloud.seen.length + second.seen.length
-    expect(await check(cloud.issue('robot'), 'X-Token', 'reports')).toMatchObject({
-      allowed: false,
-      reason: 'CREDENTIAL_INVALID',
-    })
-    expect(cloud.seen.length + second.seen.length).toBe(before)
-  })
-
   test('of our own form is sent to no upstream either, genuine or not', async () => {
     const before = cloud.seen.length + second.seen.length
     const { value } = await running.client.issue({
@@ -164,16 +124,6 @@ describe("the sidecar's own token", () => {
     })
     expect(cloud.count('GET') - before).toBe(2)
     expect(running.logLines.join('')).toContain('does not let the sidecar validate tokens')
-  })
-
-  test('of a user who may not validate ends in no answer too', async () => {
-    cloud.change = (answer, { method }) => {
-      if (method === 'GET') answer.status = 403
-    }
-    await expect(check(cloud.issue('robot'))).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
-      message: 'upstream `cloud` does not let the sidecar validate tokens',
-    })
   })
 })
 

@@ -203,10 +203,10 @@ test.each<[claim: string, config: object, message: string]>([
       },
       profiles: { job, two: { ...job, upstream: 'other' } },
     },
-    'upstreams.other.verify.accounts: expected the accounts that it vouches for, because upstream cloud vouches for any',
+    'upstreams.other.verify.accounts: expected the accounts whose tokens it verifies, because upstream cloud verifies any',
   ],
   [
-    'two upstreams that vouch for one account',
+    'two upstreams that verify tokens of one account',
     {
       upstreams: {
         cloud: { ...cloud, verify: { profile: 'job', accounts: ['1', '2'] } },
@@ -214,7 +214,7 @@ test.each<[claim: string, config: object, message: string]>([
       },
       profiles: { job, two: { ...job, upstream: 'other' } },
     },
-    'upstreams.other.verify.accounts: expected accounts that no other upstream vouches for; upstream cloud has one of them',
+    'upstreams.other.verify.accounts: expected accounts of no other upstream; upstream cloud has one of them',
   ],
 ])('%s is refused', (_claim, config, message) => {
   expect(() => read(config)).toThrow(new ConfigError(message))

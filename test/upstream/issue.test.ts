@@ -1,19 +1,10 @@
 /** Issue by profile through an upstream: one login for many callers, and no token that was not asked for. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import {
-  ACCOUNT,
-  CALLER,
-  NEXT_PASSWORD,
-  NOBODY,
-  PASSWORD,
-  SECRET,
-  STATIC,
-  startCloud,
-} from '../support/identity/cloud.ts'
+import { ACCOUNT, NEXT_PASSWORD, PASSWORD, SECRET, STATIC, startCloud } from '../support/identity/cloud.ts'
 import { eventually } from '../support/suite/resources.ts'
 
-const { cloud, running, printed, secretFile, issue, check, ofAccount, logins } = await startCloud()
+const { cloud, printed, secretFile, issue, check, ofAccount, logins } = await startCloud()
 
 describe('Issue by profile', () => {
   test('logs in once, and gives the same token until it is due', async () => {
@@ -66,50 +57,6 @@ describe('Issue by profile', () => {
     expect((await issue({ profile: 'web', apis: ['mobile-farm'], project: 'web' })).scope).toEqual(inProject)
   })
 
-  test('is for the callers of the profile alone', async () => {
-    const nobody = running.connect({ callerToken: NOBODY })
-    await expect(issue(ofAccount, nobody)).rejects.toMatchObject({ reason: 'PROFILE_NOT_ALLOWED' })
-    await expect(issue(ofAccount, running.connect())).rejects.toMatchObject({
-      reason: 'CALLER_TOKEN_MISSING',
-    })
-  })
-
-  test('gives another token after an API refused the one that it gave', async () => {
-    const { value } = await issue(ofAccount)
-    const next = await issue({ ...ofAccount, rejected: value })
-    expect(next.value).not.toBe(value)
-    expect((await issue({ ...ofAccount, rejected: value })).value).toBe(next.value)
-  })
-
-  // How long that is remembered: issued-tokens.test.ts, on a clock of its own.
-  test('with a wrong password says so, and logs in once for all that ask', async () => {
-    const before = logins()
-    const asking = Array.from({ length: 20 }, () => issue({ profile: 'wrong', scope: { account: ACCOUNT } }))
-    for (const { status, reason } of (await Promise.allSettled(asking)) as PromiseRejectedResult[])
-      expect([status, reason]).toMatchObject([
-        'rejected',
-        { reason: 'UPSTREAM_LOGIN_REFUSED', code: 'UNAUTHENTICATED' },
-      ])
-    expect(logins() - before).toBe(1)
-  })
-
-  test('of 200 callers at once makes one login, and a caller with a short deadline does not end it', async () => {
-    const gate = Promise.withResolvers<void>()
-    cloud.gate = gate.promise
-    const question = { profile: 'job', scope: { account: ACCOUNT, project: 'web' } } as const
-    const { value } = await issue({ profile: 'web', scope: question.scope })
-    const before = logins()
-    const hurried = running.connect({ callerToken: CALLER, deadlineMs: 1 })
-    const waiting = Array.from({ length: 200 }, () => issue({ ...question, rejected: value }))
-    await expect(issue({ ...question, rejected: value }, hurried)).rejects.toMatchObject({
-      code: 'DEADLINE_EXCEEDED',
-    })
-    gate.resolve()
-    const given = new Set((await Promise.all(waiting)).map((token) => token.value))
-    expect(given.size).toBe(1)
-    expect(logins() - before).toBeLessThanOrEqual(1)
-  })
-
   test('follows the command that prints its password: it runs again after a refused login', async () => {
     const question = { profile: 'printed', scope: { account: ACCOUNT } } as const
     await issue(question)
@@ -157,15 +104,6 @@ describe('Issue by a profile with an application credential', () => {
       allowed: true,
       token: { subject: { name: 'robot' }, scope },
     })
-  })
-
-  test('gives no token for another project or for the account, and asks for none', async () => {
-    const before = logins()
-    for (const other of [{ account: ACCOUNT }, { account: ACCOUNT, project: 'batch' }])
-      await expect(issue({ profile: 'credential', scope: other })).rejects.toMatchObject({
-        reason: 'PROFILE_SCOPE_NOT_ALLOWED',
-      })
-    expect(logins()).toBe(before)
   })
 
   test('that is for another project than the configuration says gives no token', async () => {

@@ -162,7 +162,7 @@ describe('an answer about a token is refused', () => {
         [{ project: { ...PROJECT, domain: null } }, 'an object in `token.project.domain`'],
         [{ is_domain: true }, 'a project in `token.project`, found an account'],
         [{ project: { ...PROJECT, is_domain: true } }, 'a project in `token.project`, found an account'],
-        [{ application_credential: { access_rules: [] } }, 'a token without access rules of its own'],
+        [{ application_credential: { access_rules: [] } }, 'a token without access rules'],
         [{ roles: {} }, 'a list of at most 1000 in `token.roles`'],
         [{ roles: Array(1_001).fill({ name: 'r' }) }, 'a list of at most 1000 in `token.roles`'],
         [{ roles: [{ name: 'member' }, 'reader'] }, 'an object in `token.roles[1]`'],

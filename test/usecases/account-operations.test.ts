@@ -111,6 +111,33 @@ describe('address restrictions', () => {
     expect(await set(root, ['203.0.113.0/24'])).toEqual({ ranges: ['203.0.113.0/24'] })
   })
 
+  test('are read from text as a whole: what is no range is named by its place', async () => {
+    const expected = 'expected an IPv4 or IPv6 address or range, for example 10.0.0.0/8'
+    const refusal = `INVALID_ARGUMENT: ranges[1]: ${expected}; ranges[2]: ${expected}`
+    const request = { account: HOME, ranges: ['10.0.0.1', '10.0.0.0/33', 'host.example'] }
+    expect(await set(root, request.ranges)).toBe(refusal)
+    expect(await ask(root, 'previewAddressRestriction', request)).toBe(refusal)
+    expect(await set(root, Array(1_001).fill('10.0.0.0/8'))).toMatch(/^INVALID_ARGUMENT: ranges: /)
+    expect(await done('getAddressRestriction', { account: HOME })).toEqual({ ranges: [] })
+  })
+
+  test('are looked at before, for those whom the trail of the account knows', async () => {
+    await run(TESTER, 'updateControlPanelUser', { account: HOME, name: 'tester', roles: ['iam.admin'] })
+    const tester = { ...byIamToken((await panelToken('tester')).value), ...HERE }
+    await ask(tester, 'createProject', { account: HOME, name: 'seen' })
+    const preview = (given: PresentedCredentials) =>
+      ask(given, 'previewAddressRestriction', { account: HOME, ranges: OUTSIDE })
+    const others = [{ who: 'tester', address: '192.0.2.7', lastSeenMs: NOW_MS, allowed: false }]
+    expect(await preview(owner())).toMatchObject({ requester: { allowed: false }, others, truncated: false })
+    await run(TESTER, 'setAddressRestriction', { account: HOME, ranges: OUTSIDE })
+    // An owner asks from any address.
+    expect(await preview(owner())).toMatchObject({ others })
+    expect(await preview(tester)).toMatch(/^ADDRESS_NOT_ALLOWED/)
+    expect(await ask(root, 'previewAddressRestriction', { account: 'none', ranges: OUTSIDE })).toMatch(
+      /^NOT_FOUND/,
+    )
+  })
+
   /** Users of the account who came from somewhere. */
   const KNOWN = [
     ['owner', '192.0.2.7'],

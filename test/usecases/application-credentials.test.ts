@@ -5,6 +5,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
+import { Secret } from '../../sidecar/base/secret.ts'
 import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
 import {
   type CredentialServices,
@@ -124,6 +125,56 @@ describe('making one', () => {
     )
     expect(outcome).toBe(CREDENTIAL)
     expect(await namesOf()).toEqual(before)
+  })
+
+  /** Made by a user who has none yet, at a time that stands still. */
+  const wished = async (wish: Partial<CredentialWish>) => {
+    const given = { ...services, now: () => nowMs }
+    return outcomeOf(async () => {
+      const { credential } = await createCredential(given, about(robot.value), () =>
+        wishFor(`job ${++count}`, wish),
+      )
+      await deleteCredential(services, about(robot.value), credential.id)
+      return 'made'
+    })
+  }
+  const nowMs = Date.now()
+  const [DESCRIPTION, SECRET] = ['x'.repeat(1_000), 's'.repeat(1_024)]
+  const OF_TEXT =
+    /^INVALID_ARGUMENT: application_credential\.description: expected a text of at most 1000 characters /
+  const OF_SECRET = /^INVALID_ARGUMENT: application_credential\.secret: expected 1 to 1024 characters$/
+  test.each<[what: string, wish: Partial<CredentialWish>, outcome: RegExp]>([
+    ['the longest description', { description: DESCRIPTION }, /^made$/],
+    ['a longer one', { description: `${DESCRIPTION}x` }, OF_TEXT],
+    ['a description that hides something', { description: 'a\u200bb' }, OF_TEXT],
+    ['the longest secret', { secret: new Secret(SECRET) }, /^made$/],
+    ['a longer one', { secret: new Secret(`${SECRET}s`) }, OF_SECRET],
+    ['an empty one', { secret: new Secret('') }, OF_SECRET],
+    ['half a surrogate pair', { secret: new Secret('\ud800') }, OF_SECRET],
+    ['an end in a moment', { expiresAt: { ms: nowMs + 1, us: 0 } }, /^made$/],
+    [
+      'an end now',
+      { expiresAt: { ms: nowMs, us: 0 } },
+      /^INVALID_ARGUMENT: application_credential\.expires_at: expected a time in the future$/,
+    ],
+    [
+      'a role that its user has not',
+      { roles: ['member', 'iam.admin'] },
+      /^INVALID_ARGUMENT: application_credential\.roles\[1\]: expected a role that the user has in the project$/,
+    ],
+  ])('with %s', async (_what, wish, outcome) => {
+    expect(await wished(wish)).toMatch(outcome)
+  })
+
+  test('has a name once for each user, and is one of twenty', async () => {
+    const { name } = await made()
+    expect(await wished({ name })).toBe(`ALREADY_EXISTS: application credential \`${name}\` already exists`)
+    while ((await namesOf()).length < 20) await made()
+    expect(await wished({})).toBe(
+      'APPLICATION_CREDENTIALS_FULL: a user has at most 20 application credentials; delete one first',
+    )
+    const { found } = await listCredentials(services, about(robot.value))
+    for (const { id } of found) await deleteCredential(services, about(robot.value), id)
   })
 
   test('counts among the changes of its user', async () => {

@@ -1,7 +1,4 @@
-/**
- * The audit trail as it is asked for: which records, in which direction, and for whom.
- * `test/administration/audit.test.ts` asks over the wire.
- */
+/** The audit trail as it is asked for: which records, in which direction, and for whom. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { trusted } from '../../sidecar/authority/actor.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'

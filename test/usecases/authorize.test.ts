@@ -1,9 +1,10 @@
 /**
- * Who has which right, whatever operation needs it. `test/administration/authorization.test.ts` asks every
- * operation over the wire.
+ * Who has which right, whatever operation needs it. `test/administration/authorization.test.ts` asks over the
+ * wire.
  */
 import { describe, expect, test } from 'vitest'
-import type { UserSession } from '../../sidecar/authority/control-panel/sessions.ts'
+import type { UserSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
+import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
 import type { UserRecord } from '../../sidecar/directory/directory.ts'
 import {
   authorize,
@@ -149,6 +150,8 @@ const NOW_MS = 1_800_000_000_000
 test.each<[claim: string, requester: Requester, ends: boolean]>([
   ['nine minutes ago', user({}, true, NOW_MS - 599_999), false],
   ['ten minutes ago', user({}, true, NOW_MS - 600_000), true],
+  ['on a host that is ahead by a minute', user({}, true, NOW_MS + CLOCK_SKEW_MS), false],
+  ['by a clock that was ahead by more', user({}, true, NOW_MS + CLOCK_SKEW_MS + 1), true],
   ['never: it has none', user(), false],
 ])('a session that was confirmed %s', async (_claim, requester, ends) => {
   expect(await outcomeOf(() => expectConfirmed(requester, NOW_MS))).toBe(

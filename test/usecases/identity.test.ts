@@ -8,7 +8,7 @@ import { Secret } from '../../sidecar/base/secret.ts'
 import { authenticate } from '../../sidecar/usecases/identity/authenticate.ts'
 import { type Login, logIn } from '../../sidecar/usecases/identity/identity-log-in.ts'
 import { type IdentityServices, withRecords } from '../../sidecar/usecases/identity/identity-token.ts'
-import { type TokenQuestion, validate } from '../../sidecar/usecases/identity/subject.ts'
+import { revokeSubject, type TokenQuestion, validate } from '../../sidecar/usecases/identity/subject-token.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.ts'
@@ -84,6 +84,47 @@ describe('a token is described', () => {
     expect(shown).toMatchObject({ roles: ['member'], unscoped: false })
     expect(await validate(services, question(admin.value))).toEqual(shown)
   })
+})
+
+test('a login that fails has its reason in the cause alone, which the log reads', async () => {
+  const login: Login = {
+    method: {
+      type: 'password',
+      user: { name: 'robot', account: { name: ACCOUNT } },
+      password: new Secret('x'),
+    },
+    scope: { type: 'account', account: { name: ACCOUNT } },
+    ...{ clientAddress: '192.0.2.7' as const, connection: { name: 'c' } },
+  }
+  await expect(logIn(services, login)).rejects.toMatchObject({
+    ...{ reason: 'LOGIN_REFUSED', cause: { reason: 'LOGIN_FAILED' } },
+  })
+})
+
+test('a token that the settings know no more is not described, and is revoked', async () => {
+  const { value } = await iamToken('robot', undefined, { ...kindFor(), id: UNSCOPED_KIND })
+  const without = { ...services, settings: { ...services.settings, unscopedLogin: false } }
+  const question = { ...asked(admin.value), subject: value, acceptExpired: false }
+  expect(await outcomeOf(() => validate(without, question))).toMatch(/^NOT_FOUND/)
+  const verify = vi.spyOn(authority, 'verify')
+  await revokeSubject(without, question)
+  expect(verify).toHaveBeenLastCalledWith(value, new Map(), { connection: CONNECTION })
+  verify.mockRestore()
+  expect(await authority.verify(value, engine.tokenKinds)).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+})
+
+test('an administrator who loses the role meanwhile revokes nothing', async () => {
+  const { value } = await iamToken('robot')
+  const { directory } = administration
+  const original = directory.change.bind(directory)
+  const changes = vi.spyOn(directory, 'change').mockImplementationOnce(async (...given) => {
+    await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] })
+    return original(...given)
+  })
+  const question = { ...asked(admin.value), subject: value, acceptExpired: false }
+  expect(await outcomeOf(() => revokeSubject(services, question))).toMatch(/^NOT_HOLDER_NOR_ADMINISTRATOR/)
+  changes.mockRestore()
+  expect((await authority.verify(value, engine.tokenKinds)).ok).toBe(true)
 })
 
 test('a token that is exchanged is verified in the turn of its connection', async () => {

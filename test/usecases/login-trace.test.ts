@@ -87,7 +87,7 @@ test('nobody is called unknown by a directory that does not answer', async () =>
 test.each<[userType: TracedLogin['userType'], message: string]>([
   [
     undefined,
-    'a login with the right password was refused; the identity endpoint tells the client only that it failed',
+    'a login with the right password was refused; the identity endpoint shows the client only that it failed',
   ],
   ['control_panel_user', 'a login to the control panel proved who the user is, and was refused'],
 ])('a right password that is not enough is told apart, for a %s', async (userType, message) => {

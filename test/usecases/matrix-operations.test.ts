@@ -177,6 +177,19 @@ describe('a promotion', () => {
   })
 })
 
+test.each<[what: string, reason: string]>([
+  ['empty', ''],
+  ['white space', ' \t '],
+  ['longer than 1,000 characters', 'x'.repeat(1_001)],
+  ['with a line feed', 'one\ntwo'],
+  ['with a mark of text direction', 'one\u202etwo'],
+])('a reason that is %s is refused', async (_what, reason) => {
+  const refused = /^INVALID_ARGUMENT: reason: expected 1 to 1000 characters/
+  expect(await promote(rolloutOf(CONFIGURED), { reason })).toMatch(refused)
+  const back = { ...{ digest: digestOf(NEXT), reason }, to: 'previous' } as const
+  expect(await ask(root, 'rollBackMatrix', back, { rollout: rolloutOf(NEXT) })).toMatch(refused)
+})
+
 describe('the way back', () => {
   test.each<[to: NonNullable<OperationRequest<'rollBackMatrix'>['to']>, digest: string]>([
     ['previous', digestOf(CONFIGURED)],

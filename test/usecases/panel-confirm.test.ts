@@ -77,6 +77,16 @@ describe('a session is confirmed', () => {
       },
       NO_PASSKEY,
     ],
+    [
+      'a passkey for a caller',
+      'clerk',
+      async () => {
+        const { session, authenticator } = await panel.withPasskey('tester')
+        const response = await panel.answerOf(authenticator, callOf({ session: session.hash }))
+        return { type: 'passkey', response }
+      },
+      NO_PASSKEY,
+    ],
   ])('never by %s, and the log says so', async (_what, name, proof, refusal) => {
     const given = await proof(name)
     const session = await panel.sessionOf(name)
@@ -88,6 +98,22 @@ describe('a session is confirmed', () => {
     expect(lines).toEqual(loginFailed(refusal.split(':')[0] ?? '', { ...named }))
     const { confirmedAtMs } = (await controlPanel.sessions.find(session.hash)) ?? {}
     expect(confirmedAtMs).toBe(clock.nowMs - MINUTE_MS)
+  })
+
+  test('from an address that the account does not allow it is not, and no code is guessed', async () => {
+    const { session } = await panel.withCode('tester')
+    await panel.restrictTo(ELSEWHERE)
+    const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
+    expect(await confirm(services, call, session, byPassword(PASSWORD, '000000'))).toBe(OUTSIDE)
+    await panel.restrictTo()
+    expect(counted.mock.calls.filter(([{ guesses }]) => guesses === 'code')).toEqual([])
+  })
+
+  test('while it ends it is not', async () => {
+    const session = await panel.sessionOf('owner')
+    const find = controlPanel.sessions.find.bind(controlPanel.sessions)
+    vi.spyOn(controlPanel.sessions, 'find').mockImplementationOnce(find).mockResolvedValueOnce(undefined)
+    expect(await confirm(services, call, session, byPassword(PASSWORD))).toBe(ENDED)
   })
 
   test('by a wrong token it is not, which counts as a wrong login', async () => {

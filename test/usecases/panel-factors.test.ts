@@ -3,9 +3,8 @@
  * session is looked at again when it is the turn of the change.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { LiveSession } from '../../sidecar/authority/control-panel/sessions.ts'
+import type { LiveSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -17,6 +16,7 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import {
   ACCOUNT,
   ADDRESS,
@@ -31,6 +31,7 @@ import {
 } from '../support/console/panel-services.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 import { codeAt } from '../support/identity/totp.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { outcomeOf } from '../support/sidecar/services.ts'
 
 const MINUTE_MS = 60_000
@@ -203,6 +204,82 @@ test('an owner, too, changes it at the addresses of the account alone', async ()
   for (const asked of [factorsOf, beginCode, deleteCode])
     expect(await outcomeOf<unknown>(() => asked(services, call))).toBe(OUTSIDE)
   await panel.restrictTo()
+})
+
+describe('in words', () => {
+  const inNewSession = async () => callOf({ session: (await panel.sessionOf('tester')).hash })
+  const added = async (call: PanelCall, authenticator = new Authenticator()) => {
+    const response = authenticator.create(await optionsOfNewPasskey(services, call), PAGE)
+    return { authenticator, add: () => addPasskey(services, call, { name: 'my key', response }) }
+  }
+
+  test.each<[what: string, ask: (call: PanelCall) => Promise<unknown>, outcome: string]>([
+    [
+      'a code that is not there',
+      (call) => deleteCode(services, call),
+      'NOT_FOUND: there is no one-time code',
+    ],
+    [
+      'a passkey that is not there',
+      (call) => deletePasskey(services, call, 'unknown'),
+      'NOT_FOUND: there is no such passkey',
+    ],
+    [
+      'the same password',
+      (call) =>
+        replaceOwnPassword(services, call, { current: new Secret(PASSWORD), password: new Secret(PASSWORD) }),
+      'INVALID_ARGUMENT: password: expected another password than the current one',
+    ],
+    [
+      'no current password',
+      (call) =>
+        replaceOwnPassword(services, call, {
+          current: undefined,
+          password: new Secret('ten yellow bottles'),
+        }),
+      'INVALID_ARGUMENT: current: expected the password that the user has',
+    ],
+    [
+      'the passkey of another user',
+      async (call) => {
+        const { authenticator, add } = await added(callOf({ session: (await panel.sessionOf('owner')).hash }))
+        await add()
+        return (await added(call, authenticator)).add()
+      },
+      'ALREADY_EXISTS: the passkey already exists',
+    ],
+  ])('%s is refused', async (_what, ask, outcome) => {
+    const call = await inNewSession()
+    expect(await outcomeOf(() => ask(call))).toBe(outcome)
+  })
+
+  test('a passkey too many is refused, before it is made and when it is added', async () => {
+    const call = await inNewSession()
+    const full = 'PASSKEYS_FULL: a user has at most 20 passkeys; delete one first'
+    const last = await added(call)
+    for (let count = 0; count < 20; count++) await (await added(call)).add()
+    expect(await outcomeOf(last.add)).toBe(full)
+    expect(await outcomeOf(() => optionsOfNewPasskey(services, call))).toBe(full)
+  })
+})
+
+test('a link logs in a user without a password, who sets the first one; and a current one that was replaced meanwhile does not count', async () => {
+  const call = callOf({ session: (await panel.sessionOf('tester')).hash })
+  const user = await userNamed('tester')
+  const password = new Secret('ten yellow bottles')
+  vi.spyOn(controlPanel.passwords, 'prove').mockImplementationOnce(async (_claim, _from, then) =>
+    then({ user, addresses: [], passwordHash: 'one from before' }),
+  )
+  const replaced = { current: new Secret(PASSWORD), password }
+  expect(await outcomeOf(() => replaceOwnPassword(services, call, replaced))).toBe(
+    'LOGIN_FAILED: the name of the user or the password is wrong',
+  )
+  await controlPanel.change(TESTER, async ({ writer }) =>
+    writer.queries.all('DELETE FROM panel_passwords WHERE user_id = :id', { id: user.id }),
+  )
+  expect(await outcomeOf(() => replaceOwnPassword(services, call, { current: undefined, password }))).toBe(
+    undefined,
+  )
 })
 
 test('a wrong current password is a login that failed, where it comes from', async () => {

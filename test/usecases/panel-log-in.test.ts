@@ -3,8 +3,8 @@
  * is looked at again when it is their turn.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   acceptInvitation,
   logInAsOperator,
@@ -14,16 +14,19 @@ import {
   lookAtInvitation,
   passkeyChallenge,
 } from '../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import {
   ACCOUNT,
   ADDRESS,
   BY,
   callOf,
+  ELSEWHERE,
   FAILED,
   loginFailed,
   NO_CALLER,
   NO_LINK,
   NO_PASSKEY,
+  OUTSIDE,
   openPanelServices,
   PASSWORD,
 } from '../support/console/panel-services.ts'
@@ -207,13 +210,128 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
   expect(lines).toEqual(loginFailed(refusal.split(':')[0] ?? '', { ...(user && named), ...known }))
 })
 
-test('who is asked for more has no line: they log in again in a moment', async () => {
+test('a user who is asked for more has no line: they log in again in a moment', async () => {
   await panel.withCode('tester')
-  const { outcome, lines } = await panel.traced((given) =>
-    logInByPassword(given, callOf(), withPassword('tester')),
+  const asked = () => panel.traced((given) => logInByPassword(given, callOf(), withPassword('tester')))
+  const required =
+    'SECOND_FACTOR_REQUIRED: the password is right, but this user also needs a second factor; expected'
+  expect(await asked()).toEqual({ outcome: `${required} a one-time code`, lines: [] })
+  const { session } = await panel.withPasskey('tester')
+  expect((await asked()).outcome).toBe(`${required} a passkey`)
+  await panel.addCode(session)
+  expect((await asked()).outcome).toBe(`${required} a one-time code or a passkey`)
+})
+
+describe('from an address that the account does not allow', () => {
+  test.each<[what: string, counted: 'admit' | 'hash', prepare: () => Promise<LoggingIn>]>([
+    [
+      'no code is guessed',
+      'admit',
+      async () => {
+        await panel.withCode('tester')
+        return (given, call) => logInByPassword(given, call, withPassword('tester', PASSWORD, '000000'))
+      },
+    ],
+    [
+      'no password is hashed',
+      'hash',
+      async () => {
+        const secret = await panel.linkFor('tester')
+        return (given, call) => acceptInvitation(given, call, secret, new Secret(PASSWORD))
+      },
+    ],
+  ])('%s', async (_what, counted, prepare) => {
+    const logIn = await prepare()
+    await panel.restrictTo(ELSEWHERE)
+    const [admit, hash] = [
+      vi.spyOn(controlPanel.failedLogins, 'admit'),
+      vi.spyOn(controlPanel.passwords, 'hash'),
+    ]
+    expect(await outcomeOf(() => logIn(services, callOf()))).toBe(OUTSIDE)
+    await panel.restrictTo()
+    const calls = {
+      admit: admit.mock.calls.filter(([{ guesses }]) => guesses === 'code'),
+      hash: hash.mock.calls,
+    }
+    expect(calls[counted]).toEqual([])
+  })
+})
+
+test('a session that ends as it begins is none', async () => {
+  const secret = await panel.linkFor('tester', 'login')
+  vi.spyOn(controlPanel.sessions, 'find').mockResolvedValueOnce(undefined)
+  expect(await outcomeOf(() => logInByLink(services, callOf(), secret))).toBe(FAILED)
+})
+
+test('an invitation takes no short password, and says which field has it', async () => {
+  const secret = await panel.linkFor('tester')
+  expect(await outcomeOf(() => acceptInvitation(services, callOf(), secret, new Secret('short')))).toBe(
+    'INVALID_ARGUMENT: password: expected 12 to 1024 characters',
   )
-  expect(outcome).toMatch(/^SECOND_FACTOR_REQUIRED/)
-  expect(lines).toEqual([])
+})
+
+describe('a guess of a code', () => {
+  const logIn = (code: string | undefined) =>
+    outcomeOf(() => logInByPassword(services, callOf(), withPassword('tester', PASSWORD, code)))
+  const settled = () => {
+    const outcomes: [unknown, unknown][] = []
+    vi.spyOn(controlPanel.failedLogins, 'admit').mockImplementation(
+      async ({ source, guesses }) =>
+        (outcome) => {
+          if (guesses === 'code') outcomes.push([source, outcome])
+        },
+    )
+    return outcomes
+  }
+
+  test.each<[what: string, code: (next: () => string) => string | undefined, outcome: string | undefined]>([
+    ['that is right', (next) => next(), 'succeeded'],
+    ['that is wrong', () => '000000', 'failed'],
+    ['that is none', () => undefined, undefined],
+  ])('%s counts for its user as such', async (_what, code, outcome) => {
+    const { next } = await panel.withCode('tester')
+    const { id } = await userNamed('tester')
+    const outcomes = settled()
+    await logIn(code(next))
+    expect(outcomes).toEqual(outcome === undefined ? [] : [[`codes of ${id}`, outcome]])
+  })
+
+  test('that was not looked at counts as abandoned', async () => {
+    const { next } = await panel.withCode('tester')
+    const outcomes = settled()
+    vi.spyOn(controlPanel.codes, 'stepOf').mockRejectedValueOnce(new RangeError('a defect'))
+    await expect(logIn(next())).rejects.toThrow('a defect')
+    expect(outcomes).toMatchObject([[expect.any(String), 'abandoned']])
+  })
+
+  test.each<[what: string, thrown: Error, outcome: object]>([
+    [
+      'after too many',
+      callError('LOGIN_THROTTLED', { cause: 'x', seconds: '7' }, { metadata: { retry_after_seconds: '7' } }),
+      {
+        message: expect.stringContaining('too many wrong one-time codes of this user'),
+        metadata: { retry_after_seconds: '7' },
+      },
+    ],
+    ['where it cannot be counted', callError('LINK_INVALID', {}), { reason: 'LINK_INVALID' }],
+  ])('%s is refused', async (_what, thrown, outcome) => {
+    const { next } = await panel.withCode('tester')
+    const admit = controlPanel.failedLogins.admit.bind(controlPanel.failedLogins)
+    vi.spyOn(controlPanel.failedLogins, 'admit').mockImplementation((attempt) =>
+      attempt.guesses === 'code' ? Promise.reject(thrown) : admit(attempt),
+    )
+    await expect(
+      logInByPassword(services, callOf(), withPassword('tester', PASSWORD, next())),
+    ).rejects.toMatchObject(outcome)
+  })
+})
+
+test('an unknown passkey is not looked at', async () => {
+  const { authenticator } = await panel.withPasskey('tester')
+  const response = { ...(await panel.answerOf(authenticator)), id: 'unknown' }
+  const verify = vi.spyOn(controlPanel.passkeys, 'verify')
+  expect(await outcomeOf(() => logInByPasskey(services, callOf(), response))).toBe(NO_PASSKEY)
+  expect(verify).not.toHaveBeenCalled()
 })
 
 test('what fails without a reason of its own is no refusal, and goes on as it is', async () => {
@@ -253,7 +371,10 @@ describe('a wrong caller token', () => {
     const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
     await logInAsOperator(services, callOf(), new Secret('clerk-token'))
     expect(counted).not.toHaveBeenCalled()
+    const settle = vi.fn()
+    counted.mockResolvedValueOnce(settle)
     await outcomeOf(() => logInAsOperator(services, callOf(), new Secret('wrong')))
+    expect(settle.mock.calls).toEqual([['failed']])
     expect(counted.mock.calls).toEqual([[{ account: '', userName: '', source: `address ${ADDRESS}` }]])
   })
 

@@ -1,7 +1,7 @@
 /** The session of a request of the page: whose it is, until when, and how it is used and ended. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { run } from '../../sidecar/usecases/administration/run.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import {
   expectSession,
   logOut,

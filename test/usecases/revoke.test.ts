@@ -88,8 +88,9 @@ const told = (outcome: Revoked | string) =>
 const lastRecord = async () =>
   (await administration.records.audit(ACCOUNT, { after: '0', size: 1_000 })).at(-1)
 const isActive = async (value: string) => (await authority.verify(value, people.engine.tokenKinds)).ok
-const [robot, admin, adminOfProject, owner, revokedUser, unscoped] = await Promise.all([
+const [robot, robotOfProject, admin, adminOfProject, owner, revokedUser, unscoped] = await Promise.all([
   iamToken('robot'),
+  iamToken('robot', 'alpha'),
   iamToken('admin'),
   iamToken('admin', 'alpha'),
   panelToken('owner'),
@@ -148,6 +149,7 @@ const REQUESTERS = {
   'a revoked token': byIamToken(revokedUser.value),
   'a token for no scope': byIamToken(unscoped.value),
   ...{ robot: byIamToken(robot.value), admin: byIamToken(admin.value), owner: byIamToken(owner.value) },
+  'robot for a project': byIamToken(robotOfProject.value),
   'admin for a project': byIamToken(adminOfProject.value),
   ...{ 'cloud user': byIamToken(`cloud-${ACCOUNT}`), 'other user': byIamToken(`other-${ACCOUNT}`) },
 } as const
@@ -186,6 +188,7 @@ describe.each<[what: string, value: () => Promise<string>, outcomes: Outcomes]>(
           'certificate of elsewhere',
           'certificate of reader',
           'robot',
+          'robot for a project',
           'admin',
           'owner',
         ],
@@ -200,7 +203,7 @@ describe.each<[what: string, value: () => Promise<string>, outcomes: Outcomes]>(
       ...IN_ANY_CASE,
       [['nobody', 'certificate of reader', 'cloud user', 'other user'], CREDENTIAL],
       [['elsewhere', 'certificate of elsewhere'], ''],
-      [['robot'], NOT_HOLDER],
+      [['robot', 'robot for a project'], NOT_HOLDER],
       [['admin for a project'], SCOPE],
       [[...ALL_WITH_RIGHT, 'admin', 'owner'], 'revoked'],
     ],
@@ -216,7 +219,7 @@ describe.each<[what: string, value: () => Promise<string>, outcomes: Outcomes]>(
     [
       ...IN_ANY_CASE,
       [['elsewhere'], noRight('elsewhere', THIS_TOKEN)],
-      [['robot', 'admin', 'owner', 'admin for a project', 'other user'], NOT_HOLDER],
+      [['robot', 'robot for a project', 'admin', 'owner', 'admin for a project', 'other user'], NOT_HOLDER],
       [
         [...ALL_WITH_RIGHT, 'nobody', 'certificate of elsewhere', 'certificate of reader', 'cloud user'],
         'revoked',
@@ -275,6 +278,9 @@ test('nothing is asked about a static token that nobody presents who may revoke 
   await byValue(ofTester.static, REQUESTERS['cloud user'])
   await byValue(ofTester.static, REQUESTERS.nobody)
   await byValue(ofTester.static, REQUESTERS.reader)
+  // A finder does not learn whether it is valid.
+  const wrong = `${ofTester.static.slice(0, -1)}${ofTester.static.endsWith('0') ? '1' : '0'}`
+  expect(await byValue(wrong, REQUESTERS.nobody)).toBe(CREDENTIAL)
   expect(looked).toEqual([])
 })
 

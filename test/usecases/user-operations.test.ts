@@ -14,9 +14,14 @@ import { openOffice } from '../support/sidecar/office.ts'
 import { byToken, presenting } from '../support/sidecar/services.ts'
 
 const NOW_MS = 1_800_000_000_000
+const DAY_MS = 86_400_000
+const clock = { nowMs: NOW_MS }
+const pass = async (ms: number) => {
+  clock.nowMs += ms
+}
 const { ask, done, listed, administration, authority, engine, kindFor, run } = await openOffice(
   '4711',
-  () => NOW_MS,
+  () => clock.nowMs,
 )
 const root = byToken('root')
 
@@ -32,6 +37,7 @@ const actionsIn = async (of = account) =>
   (await administration.records.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
 const missing = (asked: Promise<unknown>) => expect(asked).rejects.toMatchObject({ reason: 'NOT_FOUND' })
 
+const PIA = { account: '4711', name: 'pia', owner: false }
 const ALPHA = { scope: 'projects', projects: ['alpha'] } as const
 const WHOLE = { scope: 'account', projects: [] } as const
 
@@ -104,6 +110,43 @@ describe('service users', () => {
   })
 })
 
+test.each<[what: string, ask: () => Promise<unknown>, field: string]>([
+  ['an empty name', () => ask(root, 'createProject', { account, name: '' }), 'name'],
+  ['a name too long', () => ask(root, 'createProject', { account, name: 'x'.repeat(256) }), 'name'],
+  ['an account with a slash', () => ask(root, 'createAccount', { account: 'a/b' }), 'account'],
+  [
+    'a role that is no name',
+    () => ask(root, 'createControlPanelUser', { ...PIA, roles: ['iam.admin', 'IAM Admin'] }),
+    'roles[1]',
+  ],
+  [
+    'more roles than anybody needs',
+    () =>
+      ask(root, 'createControlPanelUser', { ...PIA, roles: Array.from({ length: 101 }, (_, n) => `r${n}`) }),
+    'roles',
+  ],
+  [
+    'more projects than a user can have selected',
+    () => {
+      const projects = Array.from({ length: 1001 }, (_, n) => `p${n}`)
+      const permissions = [{ scope: 'projects' as const, projects }]
+      return ask(root, 'createServiceUser', { account, name: 'm', permissions, roles: [] })
+    },
+    'permissions',
+  ],
+  [
+    'a note too long',
+    () => ask(root, 'createStaticToken', { account, userName: 'pia', name: 'key', note: 'x'.repeat(256) }),
+    'note',
+  ],
+])('%s is refused by its field', async (_what, refused, field) => {
+  expect(
+    String(await refused())
+      .split(': ')
+      .slice(0, 2),
+  ).toEqual(['INVALID_ARGUMENT', field])
+})
+
 describe('control panel users', () => {
   const create = (name: string, owner = false) =>
     done('createControlPanelUser', { account, name, owner, roles: ['member'] })
@@ -165,6 +208,30 @@ describe('IAM tokens of control panel users', () => {
   )
 })
 
+test.each<[what: string, meanwhile: () => Promise<unknown>, reason: string]>([
+  [
+    'is of before its holder was disabled',
+    async () => {
+      for (const enabled of [false, true])
+        await run(TESTER, 'updateControlPanelUser', { account, name: 'pia', enabled })
+    },
+    'CREDENTIAL_REVOKED',
+  ],
+  ['has expired', () => pass(DAY_MS), 'CREDENTIAL_EXPIRED'],
+  ['was issued while the clock was ahead', () => pass(-DAY_MS), 'CREDENTIAL_EXPIRED'],
+])('an IAM token that %s is not given out again', async (_what, meanwhile, reason) => {
+  await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
+  const request = { account, name: 'pia', project: undefined }
+  await done('reissueControlPanelUserToken', request)
+  await meanwhile()
+  expect(await done('getControlPanelUserToken', request)).toBeUndefined()
+  const what = reason === 'CREDENTIAL_EXPIRED' ? 'has expired' : 'is no longer active'
+  expect(await ask(root, 'copyControlPanelUserToken', request)).toBe(
+    `${reason}: the IAM token of control panel user \`pia\` ${what}; reissue it`,
+  )
+  clock.nowMs = NOW_MS
+})
+
 test('an IAM token of a control panel user is given out where the matrix has no API yet', async () => {
   await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
   const given = {
@@ -189,7 +256,8 @@ describe('static tokens', () => {
     const created = await create('key', 'for the build')
     const [token] = await recordsOf()
     expect(created).toEqual({ header, scheme, token, value: created.value })
-    expect(token).toMatchObject({ name: 'key', note: 'for the build' })
+    const lastFour = created.value.reveal().slice(-4)
+    expect(token).toMatchObject({ name: 'key', note: 'for the build', lastFour })
     const verified = await authority.verify(created.value.reveal(), engine.tokenKinds)
     expect(verified).toMatchObject({ ok: true, token: { kind: STATIC_KIND } })
   })

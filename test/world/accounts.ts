@@ -8,6 +8,8 @@ import { type Asked, type Learned, type Operation, someRecords, type What } from
 export interface Token {
   readonly value: string
   readonly user: string
+  /** Whose it is for; absent: it is for the account. */
+  readonly project?: string | undefined
   /** It was ended, and never opens anything again. */
   dead: boolean
   /** It was ended by a revocation, which no restoration takes back. */
@@ -20,7 +22,10 @@ export interface Token {
 
 interface User {
   enabled: boolean
+  /** For everything of the account, and for everything of a project. */
   permitted: boolean
+  ofProject?: string | undefined
+  administers?: boolean
   /** Absent where its call was not answered. */
   password?: string | undefined
 }
@@ -37,8 +42,9 @@ export interface Account {
   users: Record<string, User>
   /** How many users it has besides, who were created together. */
   crowd: number
-  /** Static tokens of the owner, by name: whether each is active. Absent: there is no owner. */
+  /** Static tokens of the owner, by name: whether each was not revoked. Absent: there is no owner. */
   keys?: Record<string, boolean> | undefined
+  ownerDisabled?: boolean
   /** Static tokens that were revoked, of all accounts of the lane. */
   revokedKeys: string[]
   tokens: Token[]
@@ -127,20 +133,37 @@ export function largeChange(account: Account, random: () => number, most: number
   return { what: 'createUsers', asked: { account: number, from: account.crowd, count } }
 }
 
+/** The reason for which the directory must refuse a change. */
+export function refusalOf(
+  { exists, projects, users }: Account,
+  { what, asked }: Operation,
+): string | undefined {
+  const { name = '', ofProject } = asked
+  if (what === 'revoke') return undefined
+  if (!exists) return what === 'createAccount' ? undefined : 'NOT_FOUND'
+  const [, verb, thing] = /^(create|update|delete|replace)(Account|Project|User|Password)$/.exec(what) ?? []
+  const isThere = thing === 'Account' || (thing === 'Project' ? projects : users)[name] !== undefined
+  if (verb === 'create' && isThere) return 'ALREADY_EXISTS'
+  if (verb !== undefined && verb !== 'create' && !isThere) return 'NOT_FOUND'
+  return ofProject !== undefined && projects[ofProject] === undefined ? 'NO_SUCH_PROJECT' : undefined
+}
+
 /** Changes the account as the directory must, and records it. */
 export function take(account: Account, { what, asked }: Operation): void {
   const { [what]: effect } = EFFECTS
   if (effect === undefined) throw new Error(`no account is changed by ${what}`)
   const actions = effect(account, asked)
+  // An IAM token ends for good when anything is taken that it needs.
+  for (const token of account.tokens) if (!stands(account, token)) token.dead = true
   account.audit.push(...actions.map((action) => `${asked.account} ${action}`))
 }
 
 /** Adds what only the answer tells. */
 export function learn(account: Account, { what, asked }: Operation, { secret, expiresMs }: Learned): void {
-  const { name = '' } = asked
+  const { name = '', project } = asked
   if (what === 'issue')
     account.tokens.push({
-      ...{ value: secret ?? '', user: name, dead: false, revoked: false, unsure: false },
+      ...{ value: secret ?? '', user: name, project, dead: false, revoked: false, unsure: false },
       expiresMs: expiresMs ?? Number.POSITIVE_INFINITY,
     })
   const user = account.users[name]
@@ -150,16 +173,13 @@ export function learn(account: Account, { what, asked }: Operation, { secret, ex
 /** Returns the actions that are recorded. */
 type Effect = (account: Account, asked: Asked) => readonly string[]
 
-/** An IAM token ends for good when anything is taken that it needs. */
 const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
   createAccount,
   updateAccount: (account, { enabled = false }) => {
     account.enabled = enabled
-    if (!enabled) end(account)
     return [enabled ? 'account.enable' : 'account.disable']
   },
   deleteAccount: (account) => {
-    end(account)
     const { lane, made, tokens, revokedKeys, audit } = account
     Object.assign(account, { ...newAccount(lane), made, tokens, revokedKeys, audit, keys: undefined })
     return ['account.delete']
@@ -176,12 +196,14 @@ const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
     projects[name] = enabled
     return [enabled ? 'project.enable' : 'project.disable']
   },
-  deleteProject: ({ projects }, { name = '' }) => {
+  deleteProject: ({ projects, users }, { name = '' }) => {
     delete projects[name]
+    // A later project of the same name is another one.
+    for (const user of Object.values(users)) if (user.ofProject === name) user.ofProject = undefined
     return ['project.delete']
   },
-  createUser: ({ users }, { name = '' }) => {
-    users[name] = { enabled: true, permitted: true }
+  createUser: ({ users }, { name = '', ofAccount = false, ofProject, administers = false }) => {
+    users[name] = { enabled: true, permitted: ofAccount, ofProject, administers }
     return NEW_USER
   },
   createUsers: (account, { count = 0 }) => {
@@ -189,31 +211,37 @@ const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
     account.crowd += count
     return [...creation, ...Array.from({ length: count }, () => NEW_USER).flat()]
   },
-  updateUser: (account, { name = '', enabled, ofAccount }) => {
+  updateUser: (account, { name = '', enabled, ofAccount, ofProject, administers }) => {
     const user = account.users[name] as User
+    const isPermitted = (ofAccount ?? ofProject) !== undefined
+    if (isPermitted) Object.assign(user, { permitted: ofAccount ?? false, ofProject })
+    // A password of before says nothing of an administrator.
+    if (administers && !user.administers) endPassword(account, name)
     Object.assign(user, {
       enabled: enabled ?? user.enabled,
-      permitted: ofAccount ?? user.permitted,
+      administers: administers ?? user.administers,
     })
-    if (!user.enabled || !user.permitted) end(account, name)
     return [
-      ...(ofAccount === undefined ? [] : ['service_user.set_permissions']),
+      ...(isPermitted ? ['service_user.set_permissions'] : []),
+      ...(administers === undefined ? [] : ['service_user.set_roles']),
       ...(enabled === undefined ? [] : [enabled ? 'service_user.enable' : 'service_user.disable']),
     ]
   },
   replacePassword: (account, { name = '' }) => {
-    ;(account.users[name] as User).password = undefined
-    end(account, name)
+    endPassword(account, name)
     return ['service_user.replace_password']
   },
-  deleteUser: (account, { name = '' }) => {
-    delete account.users[name]
-    end(account, name)
+  deleteUser: ({ users }, { name = '' }) => {
+    delete users[name]
     return ['service_user.delete']
   },
   createOwner: (account) => {
-    account.keys = {}
+    Object.assign(account, { keys: {}, ownerDisabled: false })
     return ['control_panel_user.create']
+  },
+  updateOwner: (account, { enabled = false }) => {
+    account.ownerDisabled = !enabled
+    return [enabled ? 'control_panel_user.enable' : 'control_panel_user.disable']
   },
   createKey: ({ keys = {} }, { name = '' }) => {
     keys[name] = true
@@ -224,10 +252,10 @@ const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
     revokedKeys.push(name)
     return ['token.revoke']
   },
-  revoke: ({ tokens }, { token }) => {
-    for (const each of tokens)
-      if (token !== undefined && 'value' in token && each.value === token.value)
-        Object.assign(each, { dead: true, revoked: true })
+  revoke: ({ tokens, keys = {} }, { token }) => {
+    const value = token !== undefined && 'value' in token ? token.value : ''
+    for (const each of tokens) if (each.value === value) Object.assign(each, { dead: true, revoked: true })
+    if (keys[value] !== undefined) keys[value] = false
     return ['token.revoke']
   },
   issue: () => [],
@@ -240,9 +268,10 @@ function createAccount(account: Account): readonly string[] {
 
 const NEW_USER = ['service_user.create', 'service_user.set_permissions']
 
-/** The tokens of a user, or of all. */
-function end(account: Account, user?: string): void {
-  for (const token of account.tokens) if (user === undefined || token.user === user) token.dead = true
+/** With the tokens that it has opened. */
+function endPassword({ users, tokens }: Account, name: string): void {
+  ;(users[name] as User).password = undefined
+  for (const token of tokens) if (token.user === name) token.dead = true
 }
 
 function pick<T>(values: readonly T[], random: () => number): T {
@@ -267,7 +296,17 @@ export function restored(backup: Account, now: Account): Account {
 }
 
 /** Whether the state of an account, of its users and of the token lets it open something. */
-export function isInForce({ enabled, restricted, users }: Account, { dead, user }: Token): boolean {
+export function isInForce(account: Account, token: Token): boolean {
+  return !token.dead && !account.restricted && stands(account, token)
+}
+
+/** Whether there is all that an IAM token needs to be issued, and to stay active. */
+export function stands(
+  { exists, enabled, users, projects }: Account,
+  { user, project }: Pick<Token, 'user' | 'project'>,
+): boolean {
   const holder = users[user]
-  return !dead && enabled && !restricted && holder?.enabled === true && holder.permitted
+  if (!exists || !enabled || !holder?.enabled) return false
+  if (project === undefined) return holder.permitted
+  return (holder.permitted || holder.ofProject === project) && projects[project] === true
 }

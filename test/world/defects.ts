@@ -41,14 +41,14 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a record that is read touches nothing',
     file: `${FEED}/followed-changes.ts`,
-    code: '      this.#note(row.touches)\n',
-    instead: '',
+    code: '    this.#note(records)\n    this.#advance(records)\n',
+    instead: '    this.#advance(records)\n',
   },
   {
     name: 'a gap in the notifications is not asked about',
     file: `${FEED}/followed-changes.ts`,
-    code: 'if (previous.sequence !== sequence || previous.atMs !== atMs) return false',
-    instead: '',
+    code: 'const isNext = previous.sequence === sequence && previous.atMs === atMs',
+    instead: 'const isNext = previous.sequence >= 0 || previous.atMs === atMs',
   },
   {
     name: 'a key is remembered whatever was changed',
@@ -71,7 +71,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'the moment is taken after the answer',
     file: 'sidecar/authority/embedded.ts',
-    code: 'if (moment !== undefined) Object.assign(seen, { kind, status, moment })',
+    code: 'Object.assign(seen, { kind, status, moment })',
     instead: 'Object.assign(seen, { kind, status, moment: changes.moment() ?? moment })',
   },
   {
@@ -264,6 +264,13 @@ export const DEFECTS: readonly Defect[] = [
     code: `    writeWhole(file, old.map(auditLine).join(''))\n`,
     instead: `    await changeDirectory(store, RETENTION, (change) => change.forgetAudit(last.sequence, file))
     writeWhole(file, old.map(auditLine).join(''))\n`,
+  },
+  {
+    name: 'a directory is away while a backup takes its place',
+    foundBy: 'killed',
+    file: 'sidecar/directory/backup/install-file.ts',
+    code: '  linkSync(file, keptAs)\n',
+    instead: '  renameSync(file, keptAs)\n',
   },
   {
     name: 'changes are not made to last',

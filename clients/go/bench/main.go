@@ -1,7 +1,7 @@
-// Command bench measures the client, and prints one line of JSON: how long a check takes, and what a token needs. bench/suites/clients.ts
-// starts it beside a sidecar, and says where in the environment: PORTCULLIS_GRPC_ADDRESS, CALLER_TOKEN (with the right to follow),
-// TOKENS_FILE (a static token on each line, each of which opens the API balance), ACCOUNT, SECONDS (how long a measurement lasts), and
-// OPERATOR_TOKEN, with which tokens are made and revoked, if it is set.
+// Command bench measures the client, and prints one line of JSON: how long a check takes, and the memory of a token.
+// bench/suites/clients.ts starts it beside a sidecar, and says where in the environment: PORTCULLIS_GRPC_ADDRESS, CALLER_TOKEN (with
+// the right to follow), TOKENS_FILE (a static token on each line, each of which opens the API balance), ACCOUNT, SECONDS (how long a
+// measurement lasts), and OPERATOR_TOKEN, with which tokens are made and revoked, if it is set.
 package main
 
 import (
@@ -62,7 +62,7 @@ func main() {
 	fmt.Println(string(must(json.Marshal(measured))))
 }
 
-// What went wrong ends the program: there is nothing to measure.
+// An error ends the program: there is nothing to measure.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -74,7 +74,7 @@ func connect(isLocal bool) *portcullis.Client {
 	return must(portcullis.Connect(address, portcullis.Options{CallerToken: os.Getenv("CALLER_TOKEN"), Local: isLocal}))
 }
 
-// Headers as net/http has them, with texts of their own.
+// Headers as net/http has them, with separate texts.
 func request(token string) http.Header {
 	headers := http.Header{}
 	for name, value := range map[string]string{"Accept": "*/*", "User-Agent": "curl/8", "X-Request-Id": "1", "X-Token": token} {
@@ -123,7 +123,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// Measures take turns in slices of so many calls: whatever the machine does besides, it slows both.
+// Measures take turns in slices of calls: other work of the machine slows both.
 const slice = 100
 
 // Nanoseconds of a look-up in a map, and of a check. They take turns, and go through the tokens in the same order.

@@ -1,4 +1,4 @@
-"""Measures the client, and prints one line of JSON: how long a check takes and what a token needs.
+"""Measures the client, and prints one line of JSON: how long a check takes and the memory of a token.
 
 The environment says where: ``PORTCULLIS_GRPC_ADDRESS``, ``CALLER_TOKEN`` (with the right ``follow``), ``TOKENS_FILE``
 (a static token on each line, each of which opens ``balance``), ``ACCOUNT``, ``SECONDS`` (how long a measurement
@@ -61,7 +61,7 @@ def until_known(client: Client, token: str) -> None:
         check(client, headers)
 
 
-#: Measures take turns in slices of so many calls: whatever the machine does besides, it slows both.
+#: Measures take turns in slices of calls: other work of the machine slows both.
 SLICE = 100
 
 

@@ -34,7 +34,7 @@ _PORTCULLIS = [str(_NODE) if _NODE.exists() else "node", str(ROOT / "sidecar" / 
 
 
 class Sidecar:
-    """A process with a directory of its own, and the secrets of its people."""
+    """A process with a separate directory, and the secrets of its people."""
 
     def __init__(self, folder: pathlib.Path, address: str = "127.0.0.1:0", *, many: int = 0) -> None:
         self.folder = folder

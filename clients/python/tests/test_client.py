@@ -231,7 +231,7 @@ def test_a_sidecar_that_is_killed_and_comes_back(tmp_path: pathlib.Path) -> None
         assert caught.value.code == "UNAVAILABLE"
         running.start()
         eventually(lambda: _reason(client, headers) == "ALLOWED" and client.check_locally("reports", headers))
-        # Another directory at the same address: what was known of the first one is void.
+        # Another directory at the same address: knowledge of the first one is void.
         running.kill()
         running.start(data="other")
         eventually(lambda: _reason(client, headers) == "CREDENTIAL_INVALID")
@@ -277,7 +277,7 @@ def test_a_unix_socket(sidecar: Sidecar) -> None:
 
 
 def asked(client: Client) -> list[object]:
-    """What the client asks from now on."""
+    """The questions of the client from now on."""
     requests: list[object] = []
     link = client._linked()
     check = link.stub.Check
@@ -331,11 +331,11 @@ def test_a_stranger_is_denied_from_memory(sidecar: Sidecar) -> None:
 
 
 HEADERS: dict[str, tuple[object, str]] = {
-    "bytes that are no text": ([(b"x-token", b"\xff\xfe\x00")], "CREDENTIAL_MALFORMED"),
+    "bytes that are not text": ([(b"x-token", b"\xff\xfe\x00")], "CREDENTIAL_MALFORMED"),
     "a value of another encoding": ([(b"x-token", "жетон".encode("koi8-r"))], "CREDENTIAL_MALFORMED"),
     "text beyond ASCII": ({"X-Token": "жетон"}, "CREDENTIAL_MALFORMED"),
     "half of a pair of surrogates": ({"X-Token": "\ud800"}, "CREDENTIAL_MALFORMED"),
-    "a name that is no text": ([(b"x-t\xf6ken", b"a"), (b"\xff" * 7, b"b")], "CREDENTIAL_MISSING"),
+    "a name that is not text": ([(b"x-t\xf6ken", b"a"), (b"\xff" * 7, b"b")], "CREDENTIAL_MISSING"),
     "a name with another letter like k": ({"X-To\u212aen": "a"}, "CREDENTIAL_MISSING"),
     "10,000 headers and none": ([(f"x-{number}", "a") for number in range(10_000)], "CREDENTIAL_MISSING"),
     "10,000 values": ({"X-Token": ["a"] * 10_000}, "CREDENTIAL_AMBIGUOUS"),

@@ -157,7 +157,7 @@ def as_mapping(pairs: Pairs) -> dict[str, list[str] | str]:
 
 
 def as_environ(pairs: Pairs) -> dict[str, Any]:
-    """What a server of WSGI makes of headers."""
+    """Headers as a server of WSGI passes them."""
     environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "wsgi.version": (1, 0)}
     for name, value in pairs:
         variable = f"HTTP_{name.upper().replace('-', '_')}"

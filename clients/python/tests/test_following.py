@@ -77,7 +77,7 @@ class Fake(rpc.AuthorizationServiceServicer):
 
 @contextlib.contextmanager
 def following(fake: Fake) -> Iterator[tuple[Client, list[Any]]]:
-    """A client that follows it, and what the client said."""
+    """A client that follows it, and the reports of the client."""
     server = grpc.server(futures.ThreadPoolExecutor(8))
     rpc.add_AuthorizationServiceServicer_to_server(fake, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port("127.0.0.1:0")

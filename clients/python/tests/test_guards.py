@@ -216,7 +216,7 @@ WSGI_PATHS: list[tuple[str, dict[str, str], str]] = [
     ("no path as it arrived", {"RAW_URI": ""}, "NOT_CANONICAL"),
     ("a handler of another path", {"PATH_INFO": "/other"}, "NOT_CANONICAL"),
     ("a script beside the path", {"SCRIPT_NAME": "/accounts"}, "NOT_CANONICAL"),
-    # What gunicorn makes of a header `SCRIPT_NAME` of a neighbour.
+    # The value that gunicorn makes of a header `SCRIPT_NAME` of a neighbour.
     (
         "a script of the sender",
         {"SCRIPT_NAME": "/accounts", "PATH_INFO": f"/{ACCOUNT}/balance", "HTTP_SCRIPT_NAME": "/accounts"},
@@ -511,7 +511,7 @@ def test_the_host_of_a_server_of_grpc_is_said_by_the_program(sidecar: Sidecar) -
             server.add_registered_method_handlers("test.Service", made)
             port = server.add_insecure_port("127.0.0.1:0")
             server.start()
-            # What a client says of the host opens nothing.
+            # A host that a client names opens nothing.
             options = [("grpc.default_authority", "calls.example.com")]
             with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
                 metadata = (("x-token", sidecar.static_token),)

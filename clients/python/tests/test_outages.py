@@ -1,4 +1,4 @@
-"""What guards print while no sidecar answers, and of an API that the matrix does not have."""
+"""The lines of guards while no sidecar answers, and about an API that the matrix does not have."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Api:
         self.seen: list[tuple[str, str, bytes]] = []
         self.redirects: dict[str, tuple[int, str]] = {}
         self.closed = False
-        #: What is in `Authorization`; and what must be, where no sidecar is asked.
+        #: The value of `Authorization`; and the expected one, where no sidecar is asked.
         self.authorizations: list[str | None] = []
         self.expected = ""
         api = self

@@ -1,4 +1,4 @@
-"""A guard changes nothing of a call that passes: each kind of method does what it does without a guard."""
+"""A guard does not change a call that passes: each kind of method works as without a guard."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from portcullis_client import grpc as for_grpc
 
 from .conftest import Sidecar, eventually
 
-#: What each handler has seen of the answer of its guard.
+#: The answers of the guards that the handlers have seen.
 Seen = list[CheckAnswer | None]
 
-#: What a method may do with its call. Each is done before its last response, and named in the request.
+#: The acts of a method with its call. Each is done before its last response, and named in the request.
 ACTS = [
     "answers",
     "aborts",
@@ -47,7 +47,7 @@ class Status(grpc.Status):
 
 
 def act(name: str, context: Any, seen: Seen) -> Iterator[Any]:
-    """What a method does. Each of the steps is awaited where the method is asynchronous."""
+    """The act of a method. Each of the steps is awaited where the method is asynchronous."""
     seen.append(current_answer())
     if name == "aborts":
         yield context.abort(grpc.StatusCode.PERMISSION_DENIED, "not yours")

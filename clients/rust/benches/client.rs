@@ -1,4 +1,4 @@
-//! What a check costs, beside one look-up of the token in a map and beside the same check over gRPC.
+//! The cost of a check, beside one look-up of the token in a map and beside the same check over gRPC.
 //!
 //! It asks a running sidecar: `PORTCULLIS_GRPC_ADDRESS`, `CALLER_TOKEN` (of a caller with the right `follow`), `TOKENS_FILE` (a
 //! static token on each line, each opens `balance`) and `ACCOUNT` (theirs). `SECONDS` says how long a measurement lasts. With
@@ -106,7 +106,7 @@ async fn measure(tokens: Vec<String>, duration: Duration) {
     for headers in requests.iter().skip(1) {
         is_known(headers).await;
     }
-    // What the questions needed is gone a moment later.
+    // The memory of the questions is free a moment later.
     tokio::time::sleep(Duration::from_millis(20)).await;
     #[allow(clippy::cast_precision_loss)]
     let bytes = (BYTES.load(Relaxed) - before) as f64 / (tokens.len() - 1).max(1) as f64;
@@ -179,7 +179,7 @@ async fn revocations(client: &Client, operator: String, target: &Scope, duration
     format!(r#"{{"p50":{:.3},"p99":{:.3}}}"#, at(50), at(99))
 }
 
-/// Measures take turns in slices of so many: whatever else the machine does, it slows both.
+/// Measures take turns in slices: other work of the machine slows both.
 const STEPS: u32 = 100;
 
 /// Each step depends on the one before, so that a processor cannot make several at a time.
@@ -192,7 +192,7 @@ fn next_of(index: usize, is_allowed: bool, count: usize) -> usize {
 /// Look-ups of tokens in a map of the language, in the order of the checks.
 struct Lookups {
     known: HashMap<String, (usize, Option<Token>)>,
-    /// Texts of their own, as those of requests are.
+    /// Separate texts, as those of requests are.
     texts: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What comes out of a check.
+//! The result of a check.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ enum Source {
     Memory(Remembered),
 }
 
-/// What an answer from memory is made of.
+/// The parts of an answer from memory.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) rules: Arc<Rules>,
@@ -51,7 +51,7 @@ impl Answer {
 
     pub(crate) fn of_shared(response: Arc<v1::CheckResponse>, question: &Question<'_>) -> Answer {
         let reason = Reason::of(response.reason);
-        // An answer to a request without its API is none to this question.
+        // An answer to a request without its API does not answer this question.
         let is_routed = |route: &v1::FoundRoute| !route.api.is_empty() && route.refused.is_empty();
         let is_answer = question.request.is_none() || response.route.as_ref().is_some_and(is_routed);
         // A reason that this client does not know may stand for anything, so it is a denial.
@@ -96,7 +96,7 @@ impl Answer {
         }
     }
 
-    /// What comes before the token in that header, for example `Bearer`. Empty: the header has the token alone.
+    /// The scheme before the token in that header, for example `Bearer`. Empty: the header has the token alone.
     #[must_use]
     pub fn scheme(&self) -> &str {
         match &self.source {
@@ -144,7 +144,7 @@ impl Answer {
         }
     }
 
-    /// What the routes of the sidecar say of the request. `None`: the question had none.
+    /// The findings of the sidecar's routes about the request. `None`: the question had none.
     #[must_use]
     pub fn route(&self) -> Option<Route> {
         match &self.source {

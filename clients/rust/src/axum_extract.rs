@@ -1,4 +1,4 @@
-//! What handlers of axum take.
+//! Extractors for handlers of axum.
 
 use axum::extract::FromRequestParts;
 use http::StatusCode;

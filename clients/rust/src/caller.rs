@@ -1,4 +1,4 @@
-//! What a program presents with each call.
+//! The secrets that a program presents with each call.
 
 use std::fmt;
 use std::fs;

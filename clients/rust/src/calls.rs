@@ -47,7 +47,7 @@ impl Guard<Calls> {
 
     /// A guard that leaves it to the routes of the sidecar which API a call asks for, and who owns the requested resource. A call
     /// is a request with the method `POST` and the full method as its path. A call that the routes refuse is denied. The guard
-    /// has no target of its own.
+    /// has no target.
     #[must_use]
     pub fn of_routes(client: &Client) -> CallGuard {
         // That is how a server of gRPC takes it, whatever it was.

@@ -67,9 +67,9 @@ pub struct Local {
     pub on_failure: Option<OnFailure>,
 }
 
-/// A connection to a sidecar. It opens at the first call, and again after a failure. Copies share it; what a client follows
-/// ends with the last of them. A client belongs to the runtime of tokio in which it was made, and does not outlive it: when that
-/// has ended, a call returns an error, also in another runtime.
+/// A connection to a sidecar. It opens at the first call, and again after a failure. Copies share it; the streams of a
+/// client end with the last of them. A client belongs to the runtime of tokio in which it was made, and does not
+/// outlive it: when that has ended, a call returns an error, also in another runtime.
 ///
 /// ```no_run
 /// use portcullis_client::{Client, Options, Question};
@@ -162,8 +162,8 @@ impl Client {
         }
     }
 
-    /// The answer out of the memory of a client in local mode, without waiting for anything. `None`: the sidecar has to be
-    /// asked.
+    /// The answer out of the memory of a client in local mode, without waiting for anything. `None`: the
+    /// sidecar must be asked.
     #[must_use]
     pub fn check_locally(&self, question: &Question<'_>) -> Option<Answer> {
         self.shared.local.as_ref()?.answer(question)
@@ -185,7 +185,7 @@ impl Client {
         Box::pin(self.shared.cache.answer(question, ask)).await
     }
 
-    /// What the matrix of the sidecar has.
+    /// The APIs in the matrix of the sidecar.
     pub(crate) async fn apis_of_matrix(&self) -> Result<Vec<String>, Error> {
         let mut stub = self.shared.stub.clone();
         let request = v1::GetMatrixRequest::default();
@@ -287,11 +287,11 @@ impl Client {
         self.call(request, |request| async move { stub.plan(request).await }).await
     }
 
-    /// Follows what becomes void, as the sidecar tells it. [`Options::local`] does that for a program.
+    /// Follows the changes that make answers void. [`Options::local`] does that for a program.
     ///
     /// # Errors
     ///
-    /// [`Error`] if the sidecar does not tell it.
+    /// [`Error`] if the sidecar does not return it.
     pub async fn watch_changes(
         &self,
         request: v1::WatchChangesRequest,

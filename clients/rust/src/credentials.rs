@@ -20,14 +20,14 @@ impl Name {
     }
 }
 
-/// A header of the matrix, and what may be in it.
+/// A header of the matrix, and its possible content.
 #[derive(Debug)]
 pub(crate) struct CredentialHeader {
     /// In lower case, it is the place of a token that is in it alone.
     name: Name,
     /// Whether a token may be in it alone.
     is_bare: bool,
-    /// What may be before a token.
+    /// The schemes that may stand before a token.
     schemes: Vec<Scheme>,
 }
 
@@ -66,7 +66,7 @@ impl CredentialHeader {
         }
     }
 
-    /// The place of what follows a scheme, and that. `None`: what comes before the first space is none of the schemes.
+    /// The place of what follows a scheme, and that. `None`: the text before the first space is not one of the schemes.
     fn behind_scheme<'h, 'q>(&'h self, value: &'q [u8]) -> Option<(&'h str, &'q [u8])> {
         if self.schemes.is_empty() {
             return None;
@@ -91,7 +91,7 @@ impl CredentialHeader {
     }
 }
 
-/// What there is among the headers of a request.
+/// The credentials among the headers of a request.
 pub(crate) struct Found<'q, 'h> {
     /// How many values of credential headers there are.
     count: usize,

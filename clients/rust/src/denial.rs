@@ -1,4 +1,4 @@
-//! What is answered in place of a handler.
+//! The answer in place of a handler.
 
 use std::fmt::Write as _;
 

@@ -10,9 +10,9 @@ pub(crate) const JUMP_MAX: i64 = 500_000_000;
 
 /// A clock that never goes back, so nothing lasts longer because the wall clock was set. Times are in nanoseconds.
 pub(crate) struct Elapsed {
-    /// What the wall clock went on by, beside the monotonic one, in all.
+    /// The total by which the wall clock overtook the monotonic one.
     jumped: AtomicI64,
-    /// What the wall clock is ahead of this one.
+    /// The lead of the wall clock over this one.
     ahead: AtomicI64,
 }
 
@@ -26,7 +26,7 @@ fn wall() -> i64 {
     i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// What has passed since this was first called.
+/// The time since the first call.
 pub(crate) fn now() -> i64 {
     let (began, clock) = &*CLOCK;
     // The wall clock is read first: it must not be ahead because the program was interrupted in between.

@@ -30,7 +30,7 @@ pub enum Error {
     Option {
         /// Its name.
         option: &'static str,
-        /// What it should be.
+        /// The expected value.
         expected: String,
     },
     /// The sidecar gave another number of answers than it was asked, so a question could get the answer to another one.
@@ -58,13 +58,13 @@ pub enum Error {
     Rules,
 }
 
-/// What is called with the cause where a client cannot do what it should.
+/// A function that is called with the cause where a client fails at its work.
 pub type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
 
 /// Calls a function of the program that learns of an error. If it panics, the client goes on.
 pub(crate) fn report(on_failure: &OnFailure, error: &Error) {
     let called = AssertUnwindSafe(|| on_failure(error));
-    // What it said is on standard error already.
+    // Its message is on standard error already.
     let _ = panic::catch_unwind(called);
 }
 
@@ -90,7 +90,7 @@ pub struct CallError {
 pub struct Violation {
     /// Its name.
     pub field: String,
-    /// What was expected.
+    /// The expected value.
     pub description: String,
 }
 
@@ -117,7 +117,7 @@ impl Error {
         }
     }
 
-    /// What there is to say about an error of gRPC.
+    /// The error of a client for an error of gRPC.
     pub(crate) fn of(status: &Status, address: &str) -> Error {
         let mut made = CallError {
             code: code_of(status),

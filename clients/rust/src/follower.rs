@@ -22,12 +22,12 @@ use crate::v1;
 
 /// A sidecar says something at least every second. A stream that is silent for longer is left.
 const QUIET_MAX: Duration = Duration::from_secs(2);
-/// How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new stream compares them anew.
+/// How long one stream is read. Two clocks drift by some milliseconds in that time; a new stream compares them anew.
 const STREAM_MAX: Duration = Duration::from_secs(600);
 // Pause after a stream that failed: longer after each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Pause where the sidecar lets the client follow nothing.
+/// Pause where the sidecar does not let the client follow.
 const PAUSE_REFUSED: Duration = Duration::from_secs(60);
 
 /// The rules of a large matrix exceed the 4 MiB that gRPC accepts by default.
@@ -198,7 +198,7 @@ impl Reader {
     /// Reads one stream, for long enough.
     async fn read(&self, pauses: &mut Pauses) -> Result<(), Left> {
         let memory = &self.memory;
-        // What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
+        // An answer counts from the moment of the question, so the time to connect would be lost.
         let channel =
             self.endpoint.connect().await.map_err(|error| Left::Status(Status::unavailable(error.to_string())))?;
         let connection = InterceptedService::new(channel, self.caller.clone());
@@ -230,7 +230,7 @@ fn is_refusal(code: Code) -> bool {
     matches!(code, Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied)
 }
 
-/// Each cause is reported once: an interruption is no news, a refusal is.
+/// Each cause is reported once: an interruption is ordinary, a refusal is not.
 struct Reports {
     address: String,
     on_failure: OnFailure,

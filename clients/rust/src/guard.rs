@@ -23,7 +23,7 @@ use crate::error::{Error, OnFailure};
 use crate::question::{HttpRequest, Question, Scope, Token};
 use crate::reason::Reason;
 
-/// What a function of a guard returns in its own time.
+/// The future result of a function of a guard.
 pub type TargetFuture<'a> = Pin<Box<dyn Future<Output = Option<Scope>> + Send + 'a>>;
 
 /// A function of a request.
@@ -131,7 +131,7 @@ struct Settings {
     target: Option<Target>,
     client_address: Option<Of<IpAddr>>,
     hide_others: bool,
-    /// `None`: what happens is printed.
+    /// `None`: events are printed.
     on_failure: Option<OnFailure>,
 }
 
@@ -143,7 +143,7 @@ impl Guard<Requests> {
 
     /// A guard that leaves it to the routes of the sidecar which API a request asks for, and who owns the requested resource.
     /// A request that they refuse is denied: no route has it, it does not say whose resource it asks for, or servers could read
-    /// it in different ways. The guard has no target of its own.
+    /// it in different ways. The guard has no target.
     ///
     /// Routers change the path of a request in a nested service. With the feature `axum` the guard sees it as it arrived at the
     /// router of axum; others belong outside of what changes it.
@@ -185,7 +185,7 @@ impl<P> Guard<P> {
     }
 
     /// Returns the IP address of the sender, for accounts that restrict addresses. Without it: the one of the connection,
-    /// where axum (`into_make_service_with_connect_info`) or tonic tell it. Behind a proxy that is the one of the proxy.
+    /// where axum (`into_make_service_with_connect_info`) or tonic show it. Behind a proxy that is the proxy.
     #[must_use]
     pub fn client_address(
         mut self,
@@ -224,7 +224,7 @@ impl Settings {
             Some(Target::Now(target)) => Some(target(parts)),
             Some(Target::Later(target)) => Some(target(parts).await),
         };
-        // Without a target the check would be about the API alone, and the resource could be anybody's.
+        // Without a target the check would be about the API alone, and the resource could belong to any account.
         let target = match target {
             None => None,
             Some(Some(target)) if !target.account.is_empty() => Some(target),
@@ -289,14 +289,14 @@ fn host_of(parts: &Parts) -> Cow<'_, str> {
 fn path_of(parts: &Parts) -> Cow<'_, str> {
     let uri = arrived(parts);
     match uri.path_and_query() {
-        // HTTP/2 has the parts before it in fields of their own.
+        // HTTP/2 has the parts before it in separate fields.
         Some(path) if uri.authority().is_none() || parts.version >= Version::HTTP_2 => Cow::Borrowed(path.as_str()),
         // Those of HTTP/1 with a host in them are for proxies.
         _ => Cow::Owned(uri.to_string()),
     }
 }
 
-/// Routers of axum change the URI of a request that they hand on.
+/// Routers of axum change the URI of a request that they forward.
 #[cfg(feature = "axum")]
 fn arrived(parts: &Parts) -> &Uri {
     parts.extensions.get::<axum::extract::OriginalUri>().map_or(&parts.uri, |original| &original.0)
@@ -307,7 +307,7 @@ fn arrived(parts: &Parts) -> &Uri {
     &parts.uri
 }
 
-/// The address of the connection, as axum and tonic tell it.
+/// The address of the connection, as axum and tonic show it.
 fn connected_from(extensions: &Extensions) -> Option<IpAddr> {
     let mut address = None;
     #[cfg(feature = "axum")]
@@ -330,7 +330,7 @@ fn connected_from(extensions: &Extensions) -> Option<IpAddr> {
     address
 }
 
-/// How a denial is told.
+/// How a denial is answered.
 pub(crate) trait Denies<B> {
     fn denied(denial: &Denial) -> Response<B>;
 }

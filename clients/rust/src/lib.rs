@@ -2,7 +2,7 @@
 //!
 //! [`Guard`] is a layer of tower that lets requests pass whose token opens an API, and `CallGuard` (feature `server`) does it for
 //! calls of gRPC. [`Transport`] sends requests with the token of a profile. With [`Options::local`] a client decides in the
-//! memory of its own program: it follows what changes, and asks the sidecar once about each token.
+//! memory of the program: it follows changes, and asks the sidecar once about each token.
 //!
 //! A denial is an answer. Where there is no answer, a call returns an [`Error`]: treat it as a denial.
 //!

@@ -1,11 +1,11 @@
-//! Which name was probably meant by one that is not known.
+//! The known name that an unknown one probably means.
 
 /// Most edits between a name and the one that was meant.
 const EDITS_MAX: usize = 2;
-/// Of so few characters, two edits leave little.
+/// Two edits leave little of a short name.
 const SHORT: usize = 3;
 
-/// The known names that differ from a name by a slip or two, the nearest first. Case is no difference.
+/// The known names that differ from a name by a slip or two, the nearest first. Case does not matter.
 pub(crate) fn names_meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let letters = letters_of(name);
     let mut near: Vec<(usize, &str)> = Vec::new();

@@ -1,6 +1,6 @@
-//! What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and
-//! asks nobody; `clients/conformance` describes step by step what it must do. Times are in nanoseconds on the
-//! clock of `Elapsed`.
+//! The knowledge of a client in local mode: the rules, the tokens, and until when it may answer from them. It
+//! has no clock and calls nothing; `clients/conformance` describes step by step what it must do. Times are in
+//! nanoseconds on the clock of `Elapsed`.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ pub(crate) struct Memory {
     state: Mutex<State>,
 }
 
-/// What one look-up needs, at one moment.
+/// The state that one look-up needs, at one moment.
 #[derive(Default)]
 struct View {
     /// `None`: nothing may be answered.
@@ -44,7 +44,7 @@ struct State {
     /// The first one with these rules.
     rules_generation: u64,
     position: Option<Position>,
-    /// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+    /// The largest one that was received, or on which a denial of a token rests. Answers before it are not remembered.
     remembered_from: Option<Position>,
     basis: String,
     stream: Stream,
@@ -86,7 +86,7 @@ struct Stream {
     sent: Option<(i64, i64)>,
 }
 
-/// What the memory knows about a question that it cannot answer.
+/// The knowledge of the memory about a question that it cannot answer.
 #[derive(Default)]
 pub(crate) struct Asked {
     generation: u64,
@@ -94,7 +94,7 @@ pub(crate) struct Asked {
     kind: String,
     /// The token and its place. `None`: there is no token to learn.
     pub(crate) credential: Option<(String, String)>,
-    /// What the routes that are known say of the request.
+    /// The findings of the known routes about the request.
     pub(crate) route: Option<Arc<Route>>,
     /// Whether the answer will probably be remembered, so that others may wait for it.
     pub(crate) is_followed: bool,
@@ -192,7 +192,7 @@ impl Memory {
         Some(Answer::remembered(reason, Remembered { rules, row, column, entry, is_verified, words, route }))
     }
 
-    /// What is to be known of a question that the sidecar is asked now.
+    /// The facts to learn from a question that the sidecar is asked now.
     pub(crate) fn asked(&self, question: &Question<'_>, now: i64) -> Asked {
         let Ok(state) = self.state.lock() else { return Asked::default() };
         let mut asked = Asked { generation: state.generation, ..Asked::default() };
@@ -298,7 +298,7 @@ impl Memory {
         ((response.verified || is_lasting) && !is_void && is_ours).then_some((token, position))
     }
 
-    /// Begins a stream at a moment. What was known counts for as long as it did.
+    /// Begins a stream at a moment. Known facts count for as long as before.
     pub(crate) fn begin(&self, now: i64, jumped: i64) -> v1::WatchChangesRequest {
         let mut request = v1::WatchChangesRequest { accounts: self.accounts.clone(), ..Default::default() };
         if let Ok(mut state) = self.state.lock() {
@@ -352,7 +352,7 @@ impl Memory {
         Ok(jumped - state.stream.jumped <= JUMP_MAX)
     }
 
-    /// Forgets everything. What comes next begins anew.
+    /// Forgets everything. The next stream begins anew.
     fn forget(&self, state: &mut State) {
         self.view.store(Arc::default());
         self.forget_tokens(state);
@@ -376,7 +376,7 @@ fn is_refusal(response: &v1::CheckResponse) -> bool {
         && response.token.is_none()
 }
 
-/// What is wrong with a known token (unspecified: nothing), if what is known of it counts for a question.
+/// The fault of a known token (unspecified: none), if the knowledge of it counts for a question.
 fn counts(view: &View, known: &Entry, place: &str, question: &Question<'_>, now: i64) -> Option<Reason> {
     if known.like.place != place {
         return None;

@@ -1,5 +1,5 @@
-//! What the guards of a client say of requests that could not be checked (`clients/conformance/README.md`, "What a guard
-//! prints").
+//! The reports of a client's guards on requests that could not be checked (`clients/conformance/README.md`,
+//! "What a guard prints").
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

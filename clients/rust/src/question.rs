@@ -1,4 +1,4 @@
-//! What a program asks, and about whom.
+//! The questions of a program, and their subjects.
 
 use std::time::SystemTime;
 
@@ -7,7 +7,7 @@ use http::HeaderMap;
 use crate::times;
 use crate::v1;
 
-/// What a token is bound to, or what a resource belongs to.
+/// The scope that a token is bound to, or that a resource belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// The number of the account.
@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// What a program knows of a token that it has verified itself. Only the matrix decides about claims.
+/// The claims of a token that the program has verified itself. Only the matrix decides about claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Claims {
     /// The id of a kind of token.
@@ -55,7 +55,7 @@ pub enum Credentials<'a> {
     Claims(&'a Claims),
 }
 
-/// A request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+/// A request of HTTP as it arrived: neither decoded nor corrected. A call of gRPC is one, too.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpRequest<'a> {
     /// The method, for example `GET`. Of gRPC it is `POST`.
@@ -235,7 +235,7 @@ pub struct Token {
     pub kind: String,
     /// The scope that it is bound to.
     pub scope: Scope,
-    /// Who holds it.
+    /// Its holder.
     pub subject: Subject,
     /// Names the token without revealing it.
     pub id: String,
@@ -245,7 +245,7 @@ pub struct Token {
     pub expires_at: Option<SystemTime>,
     /// The roles of the holder in the scope, as an upstream names them.
     pub roles: Vec<String>,
-    /// The name of the upstream that vouches for it. Empty: the sidecar's own directory does.
+    /// The name of the upstream that verifies it. Empty: the sidecar's own directory does.
     pub authority: String,
     /// The id of the project of its scope.
     pub project_id: String,
@@ -261,7 +261,7 @@ pub struct Subject {
     pub id: String,
     /// Their name.
     pub name: String,
-    /// `service_user`, `control_panel_user`, or `user` where an upstream vouches.
+    /// `service_user`, `control_panel_user`, or `user` where an upstream verifies the token.
     pub kind: String,
 }
 

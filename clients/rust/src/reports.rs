@@ -1,5 +1,5 @@
-//! What the guards of a client say of their sidecar: that it does not answer, and that its matrix does not have their API. They
-//! say it to the function of the program; without one they print it.
+//! The reports of a client's guards on their sidecar: that it does not answer, and that its matrix does not
+//! have their API. They say it to the function of the program; without one they print it.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,14 +15,14 @@ use crate::error::{Error, OnFailure, report};
 use crate::meant::names_meant;
 use crate::outage::Outage;
 
-/// Most APIs that are looked for, and that are told of. They are those of guards, and not those of requests.
+/// Most APIs that are looked for, and that are reported. They are those of guards, and not those of requests.
 const APIS_MAX: usize = 1_000;
 
 /// Of all guards of a client.
 #[derive(Default)]
 pub(crate) struct Reports {
     outage: Outage,
-    /// What the matrix had when the first guard started.
+    /// The APIs of the matrix when the first guard started.
     pub(crate) at_start: OnceCell<Result<Vec<String>, Error>>,
     /// Only one guard says that no sidecar answers.
     is_absence_told: AtomicBool,

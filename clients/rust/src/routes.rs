@@ -17,7 +17,7 @@ const PORT_DIGITS_MAX: usize = 5;
 const PATH_BYTES_MAX: usize = 8192;
 const VALUE_BYTES_MAX: usize = 255;
 
-/// What the routes of the sidecar say of a request.
+/// The findings of the sidecar's routes about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
@@ -111,7 +111,7 @@ enum Source {
     Unknown,
 }
 
-/// What is found at a place.
+/// The finding at a place.
 enum Step<'r> {
     Found(&'r Candidate),
     /// Some server could take a segment for another text than it is.
@@ -237,7 +237,7 @@ impl Place {
     fn walk(&self, wanted: &Wanted<'_>, rest: Option<&str>) -> Option<Step<'_>> {
         let found = match rest {
             None if wanted.end == End::Alone => return self.here.pick(wanted).map(Step::Found),
-            // Some servers take nothing for a name.
+            // Some servers accept an empty name.
             None if wanted.end == End::Slash => {
                 self.captures.iter().any(|each| each.text.is_empty()).then_some(Step::Ask)
             }
@@ -259,7 +259,7 @@ impl Place {
             None => {}
         }
         self.captures.iter().filter(|each| segment.starts_with(&each.text)).find_map(|each| {
-            // Some servers take nothing for a name.
+            // Some servers accept an empty name.
             if segment == each.text { Some(Step::Ask) } else { each.place.walk(wanted, rest) }
         })
     }

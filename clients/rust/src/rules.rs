@@ -1,4 +1,4 @@
-//! What the sidecar answers about verified tokens, as a table.
+//! The answers of the sidecar about verified tokens, as a table.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -12,7 +12,7 @@ use crate::reason::Reason;
 use crate::routes::{Route, Routes};
 use crate::v1;
 
-// Questions that a cell tells apart: three scopes with four targets each, then the faults of a credential.
+// Questions that a cell distinguishes: three scopes with four targets each, then the faults of a credential.
 const OF_ACCOUNT: usize = 4;
 const OF_PROJECT: usize = 8;
 const OF_FAULTS: usize = 12;
@@ -58,9 +58,9 @@ pub(crate) struct Kind {
     pub(crate) header: String,
     /// Before a token in that header. Empty: it has the token alone.
     pub(crate) scheme: String,
-    /// What tokens begin with. Empty: they are not told by it.
+    /// The prefix of tokens. Empty: it does not identify them.
     prefix: String,
-    /// Where the situations of its own level begin.
+    /// Where the situations of its level begin.
     level: usize,
     issuable: bool,
 }
@@ -75,7 +75,7 @@ struct Row {
     accepted: Arc<[AcceptedKind]>,
 }
 
-/// What the sidecar said of a denial.
+/// The words of the sidecar for a denial.
 #[derive(Debug)]
 pub(crate) struct Words {
     pub(crate) message: String,
@@ -330,7 +330,7 @@ pub(crate) fn situation_of(account: &str, project: &str, target: Option<&Scope>)
         }
 }
 
-/// The situation of a fault of the credential. `None`: the reason is none.
+/// The situation of a fault of the credential. `None`: the reason is not one.
 pub(crate) fn situation_of_fault(reason: Reason) -> Option<usize> {
     let fault = (reason as usize).checked_sub(Reason::CredentialMissing as usize)?;
     (fault < SITUATIONS - OF_FAULTS).then_some(OF_FAULTS + fault)

@@ -1,4 +1,4 @@
-//! Times and durations of messages. What does not fit becomes the nearest that does.
+//! Times and durations of messages. A value that does not fit becomes the nearest one that does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,7 +30,7 @@ pub(crate) fn system_time(time: &prost_types::Timestamp) -> Option<SystemTime> {
     whole?.checked_add(Duration::from_nanos(u64::try_from(time.nanos).ok()?))
 }
 
-/// The time so many milliseconds after 1970, or before.
+/// The time at a number of milliseconds after 1970, or before.
 pub(crate) fn system_time_of(millis: i64) -> Option<SystemTime> {
     let since = Duration::from_millis(millis.unsigned_abs());
     if millis < 0 { UNIX_EPOCH.checked_sub(since) } else { UNIX_EPOCH.checked_add(since) }

@@ -1,4 +1,4 @@
-//! The tokens that the sidecar has vouched for, by their values.
+//! The tokens that the sidecar has verified, by their values.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -14,15 +14,15 @@ use crate::{times, v1};
 /// Most addresses that are kept of one token.
 pub(crate) const ADDRESSES_MAX: usize = 100;
 
-/// A token that the sidecar has vouched for. Its texts are one string, and what many tokens share is kept once: a program
-/// may know tens of thousands of tokens, and what a check reads should be close together.
+/// A token that the sidecar has verified. Its texts are one string, and the fields that many tokens share are kept
+/// once: a program may know tens of thousands of tokens, and the data of a check should be close together.
 #[derive(Debug)]
 pub(crate) struct Entry {
     texts: Box<str>,
     /// Where the value of the token, the first address, its id, the id and the name of its holder, and the id of its
     /// project end.
     ends: [u16; 6],
-    /// What is wrong with the token at the first address. Unspecified: nothing.
+    /// The fault of the token at the first address. Unspecified: nothing.
     fault: Reason,
     /// Whether the token was used since eviction last came by.
     used: AtomicBool,
@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     more: Option<Box<More>>,
 }
 
-/// What many tokens share.
+/// The fields that many tokens share.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Likeness {
     pub(crate) kind: String,
@@ -45,7 +45,7 @@ pub(crate) struct Likeness {
     holder_type: String,
 }
 
-/// What few tokens have.
+/// The fields that few tokens have.
 #[derive(Debug, Default)]
 struct More {
     addresses: Vec<(String, Reason)>,
@@ -148,7 +148,7 @@ impl Entry {
         self.text(Text::Id)
     }
 
-    /// What is wrong with the token at an address (unspecified: nothing), if that is known.
+    /// The fault of the token at an address (unspecified: none), if it is known.
     pub(crate) fn at(&self, address: &str) -> Option<Reason> {
         if self.text(Text::Address) == address {
             return Some(self.fault);
@@ -156,7 +156,7 @@ impl Entry {
         self.more.as_ref()?.addresses.iter().find(|(known, _)| known == address).map(|&(_, fault)| fault)
     }
 
-    /// Adds what an earlier entry of the same token knows of other addresses, as far as there is room for so many.
+    /// Adds the facts of an earlier entry of the same token about other addresses, as many as there is room for.
     pub(crate) fn add_addresses(&mut self, earlier: &Entry, room: usize) {
         let first = (earlier.text(Text::Address).to_owned(), earlier.fault);
         let others = earlier.more.iter().flat_map(|more| more.addresses.iter().cloned());
@@ -194,7 +194,7 @@ impl Entry {
     }
 }
 
-/// What is void.
+/// The void facts.
 pub(crate) struct Void<'a> {
     tokens: HashSet<&'a str>,
     holders: HashSet<&'a str>,
@@ -224,7 +224,7 @@ impl<'a> Void<'a> {
 }
 
 /// The known tokens. A look-up hashes the whole value with a key of this table, and then compares the whole value. It holds
-/// one of many locks, and who changes the table holds each of them only to look at the few dozen tokens behind it.
+/// one of many locks, and a writer of the table holds each of them only to look at the few dozen tokens behind it.
 ///
 /// A lock that was poisoned stays shut: its tokens are unknown, so the sidecar is asked about them.
 pub(crate) struct TokenTable {
@@ -235,7 +235,7 @@ pub(crate) struct TokenTable {
     pairs_max: usize,
 }
 
-/// What the one who changes a table keeps.
+/// The state of the writer of a table.
 #[derive(Default)]
 pub(crate) struct Changing {
     /// The shard that eviction looks at next.
@@ -337,7 +337,7 @@ impl TokenTable {
             stays
         });
         if table.is_empty() {
-            // What was a full table once may not be needed again.
+            // The room of a full table may not be needed again.
             *table = HashTable::new();
         }
     }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::question::Scope;
 use crate::{times, v1};
 
-/// A token is renewed so long before it expires, or a tenth of what it had left when it came.
+/// A token is renewed this long before it expires, or a tenth of what it had left when it came.
 const RENEW_BEFORE: Duration = Duration::from_secs(60);
 /// The profile may have another token after this time, also in place of one that never expires.
 const KEPT_MAX: Duration = Duration::from_secs(300);
@@ -46,12 +46,12 @@ pub struct Transport {
 #[derive(Default)]
 struct State {
     token: ProfileToken,
-    /// What comes of the token that is being issued.
+    /// The result of the token that is being issued.
     issuing: Option<Issuing>,
 }
 
-/// The token of a profile, as a program keeps it. It has no clock and asks nobody; `clients/conformance` describes what it
-/// must do.
+/// The token of a profile, as a program keeps it. It has no clock and calls nothing; `clients/conformance`
+/// describes what it must do.
 #[derive(Default)]
 pub(crate) struct ProfileToken {
     /// `None`: there is none, or an API has refused it.
@@ -61,12 +61,12 @@ pub(crate) struct ProfileToken {
 }
 
 impl ProfileToken {
-    /// What is sent without asking the sidecar.
+    /// The token that is sent without asking the sidecar.
     pub(crate) fn current(&self, now: i64) -> Option<&Issued> {
         self.issued.as_ref().filter(|issued| now < issued.renew_at)
     }
 
-    /// What is sent where the sidecar has no answer.
+    /// The token that is sent where the sidecar has no answer.
     pub(crate) fn lasting(&self, today: SystemTime) -> Option<&Issued> {
         self.issued.as_ref().filter(|issued| issued.expires_at.is_none_or(|at| today < at))
     }
@@ -272,7 +272,7 @@ impl Issued {
         &self.value
     }
 
-    /// What the header has: the token, behind its scheme if it has one (`Bearer`). A secret.
+    /// The value of the header: the token, behind its scheme if it has one (`Bearer`). A secret.
     #[must_use]
     pub fn header_value(&self) -> &HeaderValue {
         &self.header_value

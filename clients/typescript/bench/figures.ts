@@ -1,5 +1,5 @@
 /**
- * Measures the client, and prints one line of JSON: how long a check takes, and what a token needs.
+ * Measures the client, and prints one line of JSON: how long a check takes, and the memory of a token.
  * bench/suites/clients.ts starts it beside a sidecar, with `--expose-gc`, and says where in the environment:
  * `PORTCULLIS_GRPC_ADDRESS`, `CALLER_TOKEN` (with the right `follow`), `TOKENS_FILE` (a static token on each
  * line, each of which opens `balance`), `ACCOUNT`, `SECONDS` (how long a measurement lasts), and
@@ -19,7 +19,7 @@ const tokens = readFileSync(env.TOKENS_FILE ?? '', 'latin1')
   .map(fresh)
 const order = shuffled(tokens.length)
 
-/** Measures take turns in slices of so many calls: whatever the machine does besides, it slows both. */
+/** Measures take turns in slices of calls: other work of the machine slows both. */
 const SLICE = 100
 
 const firstAnswer = median(await repeated(9, firstAnswerMs))

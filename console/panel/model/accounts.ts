@@ -8,7 +8,7 @@ import type { Who } from './wire.ts'
 export type { Account }
 
 /**
- * Whether somebody may list all accounts. The sidecar decides; the page asks for no list that it is refused.
+ * Whether the user may list all accounts. The sidecar decides; the page asks for no list that it is refused.
  */
 export function seesAllAccounts(who: Who): boolean {
   return who.type === 'operator' && (who.rights.everything || who.rights.read)
@@ -31,7 +31,7 @@ export async function fetchAccounts(
   return { rows: found.filter((each) => each !== undefined), nextPageToken: '' }
 }
 
-/** A right may name an account that is not there, or not any more. */
+/** A right may name an account that is not there, or no longer. */
 async function accountIn(directory: Accounts, account: string, signal: AbortSignal) {
   try {
     return (await directory.getAccount({ account }, { signal })).account

@@ -29,7 +29,7 @@ interface CallOptions {
 
 type MessageOf<Functions> = Functions extends MessageFns<infer Message> ? Message : never
 
-/** What a request leaves out is empty. */
+/** Fields that a request leaves out are empty. */
 type Directory = {
   readonly [Call in keyof typeof methods]: (
     request: Partial<MessageOf<(typeof methods)[Call]['requestType']>>,
@@ -90,7 +90,7 @@ export function apiOver(ask: Ask) {
     operator: {
       callers: () => json<{ readonly callers: readonly Caller[] }>('operator/callers', undefined, READ),
       keys: () => json<Keys>('operator/keys', undefined, READ),
-      /** Lines of JSON for as long as somebody listens. */
+      /** Lines of JSON for as long as there is a listener. */
       decisions: (signal: AbortSignal) => ask('/console/operator/decisions', { signal }, READ),
       pastDecisions: (question: object, signal: AbortSignal) =>
         json<FoundPart>('operator/decisions/search', question, READ, signal),
@@ -99,8 +99,8 @@ export function apiOver(ask: Ask) {
 }
 
 /**
- * A client of the directory by Connect's protocol: each call is a request. JSON, so that somebody who looks
- * at the requests of the page can read them.
+ * A client of the directory by Connect's protocol: each call is a request. JSON, so that a person can read
+ * the requests of the page.
  */
 function directoryOver(ask: Ask): Directory {
   const calls = Object.entries(methods).map(([call, { name, requestType, responseType }]) => {

@@ -1,4 +1,4 @@
-/** What somebody looks for in the audit trail: as a link, and as the request that finds it. */
+/** A search in the audit trail: as a link, and as the request that finds it. */
 import { texts } from '../../texts/en/iam.ts'
 import type { AuditRecord } from './iam-records.ts'
 
@@ -18,7 +18,7 @@ export const FILTERS = ['who', 'what', 'subject', 'from', 'to'] as const
 /** As long as the sidecar takes it. */
 const TEXT_LENGTH_MAX = 500
 
-/** Reads what stands behind `?`. Total: what is not understood is as if it was not there. */
+/** Reads what stands behind `?`. Total: an unknown part counts as absent. */
 export function filtersOf(given: Readonly<Record<string, string>>): AuditFilters {
   const text = (name: string) => (given[name] ?? '').slice(0, TEXT_LENGTH_MAX)
   const day = (name: string) => (startOf(given[name] ?? '', 0) === undefined ? '' : (given[name] as string))
@@ -53,18 +53,18 @@ export function auditRequest(account: string, { who, what, subject, from, to }: 
   }
 }
 
-/** When a day begins, here. @param later that many days later @returns `undefined`: this is no day */
+/** When a day begins, here. @param later that many days later @returns `undefined`: it is not a day */
 function startOf(isoDate: string, later: number): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(isoDate) ?? []
   if (year === undefined) return undefined
   const date = new Date(Number(year), Number(month) - 1, Number(day))
-  // 31 April is none.
+  // 31 April is not one.
   if (date.getMonth() !== Number(month) - 1 || date.getDate() !== Number(day)) return undefined
   date.setDate(date.getDate() + later)
   return date.getTime()
 }
 
-/** Somebody or something with the id beside the name: another one with the name is somebody else. */
+/** A person or thing with the id beside the name: another one with the name is a different one. */
 export interface Named {
   readonly name: string
   /** Empty: there is none, or an earlier version did not record it. */
@@ -74,13 +74,13 @@ export interface Named {
 /** Users, as the audit trail names who made a change. */
 const USER = /^(?:control_panel_user|service_user) (\S+) \((.*)\)$/s
 
-/** Who made a change. @param actor as the audit trail has it */
+/** The author of a change. @param actor as the audit trail has it */
 export function namedActor(actor: string): Named {
   const [, id = '', name = actor] = USER.exec(actor) ?? []
   return { name, id }
 }
 
-/** What was changed: a key with its user, a token without a name by its user. */
+/** The subject of a change: a key with its user, a token without a name by its user. */
 export function namedSubject({ action, subject, subjectId, details = {} }: AuditRecord): Named {
   const text = (key: string) => (typeof details[key] === 'string' ? (details[key] as string) : '')
   const isToken = action === 'static_token.create' || action === 'token.revoke'

@@ -1,7 +1,7 @@
 /**
  * How a call of the control panel is made, whatever it asks: with the header that no other page can send,
- * again after a wait, after somebody logged in again, or after they confirmed that it is them. Needs no
- * browser: what it does is handed in.
+ * again after a wait, after the user logged in again, or confirmed their identity. Needs no
+ * browser: its work is passed in.
  */
 import { OWN_HEADER } from '../../model/own-header.ts'
 import { ApiError, errorOf, GIVEN_UP, NOTHING_CHANGED, UNREACHABLE } from './errors.ts'
@@ -49,7 +49,7 @@ const GOES_ON_BYTES_MAX = 60_000
 
 export type Ask = (path: string, init: RequestInit, how: How) => Promise<Response>
 
-/** Makes calls. @returns a function like `fetch` that throws `ApiError` for every answer which is none */
+/** Makes calls. @returns a function like `fetch` that throws `ApiError` for every other answer */
 export function callsIn(surroundings: Surroundings): Ask {
   let goingOn = 0
   const once = async (path: string, init: RequestInit, how: How): Promise<Response> => {

@@ -1,4 +1,4 @@
-/** What a browser says of itself, in a few words. It is a help to recognize a session, and proves nothing. */
+/** A browser's name for itself, in a few words. It is a help to recognize a session, and proves nothing. */
 import { texts } from '../../texts/en/profile.ts'
 
 const BROWSERS: readonly (readonly [name: string, pattern: RegExp])[] = [

@@ -13,7 +13,7 @@ export interface NewLogin {
   readonly file: string
 }
 
-/** A file name for everybody's disk. Two users may share one: it is only what the browser proposes. */
+/** A file name for any disk. Two users may share one: it is only what the browser proposes. */
 export function passwordFile(user: string): string {
   const plain = user.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replaceAll(/^-+|-+$/g, '')
   return `${plain.slice(0, 60) || 'service-user'}-password.txt`

@@ -1,10 +1,10 @@
-/** What the details of a decision say, and where they lead. */
+/** The details of a decision, and the pages to which they lead. */
 import { texts } from '../../texts/en/operators.ts'
 import type { Decision } from './tail.ts'
 
 const words = texts.decisions
 
-/** A member of the details: what it is, and its value. What the line does not have is left out. */
+/** A member of the details: what it is, and its value. Values that the line does not have are left out. */
 export type Member = readonly [name: string, value: string]
 
 /** @param past what else is known of a decision of the past */
@@ -38,14 +38,14 @@ export function membersOf(decision: Decision, past?: Known): readonly Member[] {
   return all.filter((member): member is Member => member[1] !== undefined)
 }
 
-/** What is known of a decision beside its line. */
+/** The facts about a decision beside its line. */
 export interface Known {
   /** `undefined`: the directory does not have the user now. */
   readonly userName?: string
   readonly afterwards: Afterwards
 }
 
-/** The sentence of a decision, and what the rules of now decide. */
+/** The sentence of a decision, and the decision of the present rules. */
 interface Afterwards {
   readonly message?: string
   readonly digest: 'same' | 'other'
@@ -71,7 +71,7 @@ function afterwardsOf({
   ]
 }
 
-/** Who asked, in a word. */
+/** The caller, in a word. */
 export function callerOf({ caller }: Decision): string {
   return caller.name ?? caller.address ?? words.anonymous
 }
@@ -91,7 +91,7 @@ export function timeOf({ time }: Decision): string {
 
 /**
  * The link to the cell in the explorer, or without a kind to its row, in the mode that decided. It is written
- * here, because what reads and writes all links of the explorer would be a script of its own for this one.
+ * here, because the code for all links of the explorer would be a separate script for this one.
  */
 export function cellOf({ api, kind, strict }: Decision): string {
   const cell = kind === undefined ? api : `${api}.${kind}`

@@ -2,15 +2,15 @@
 
 /** No sidecar answered. The page's own reason; all others are the sidecar's. */
 export const UNREACHABLE = 'UNREACHABLE'
-/** What such an error says of a call that changes nothing that a user would need to check. */
+/** The details of such an error for a call that changes nothing that a user would need to check. */
 export const NOTHING_CHANGED = { changed: 'nothing' } as const
-/** Somebody closed the dialog that the call needed. The page's own reason. */
+/** The user closed the dialog that the call needed. The page's own reason. */
 export const GIVEN_UP = 'GIVEN_UP'
 
 export class ApiError extends Error {
   /** A reason of the table of call errors, or one of the page's own above. */
   readonly reason: string
-  /** What the sidecar says beside the message, for example `{ways: "code passkey"}`. */
+  /** The metadata beside the message, for example `{ways: "code passkey"}`. */
   readonly metadata: Readonly<Record<string, string>>
   /** Status of HTTP. 0: there was no answer. */
   readonly status: number
@@ -53,8 +53,7 @@ export async function made<T>(call: Promise<T>, unknown: () => void): Promise<T>
 }
 
 /**
- * Reads the body of an answer whose status is an error. Total: what is not understood has the reason
- * `INTERNAL`.
+ * Reads the body of an answer whose status is an error. Total: an unknown answer has the reason `INTERNAL`.
  */
 export function errorOf(status: number, body: unknown, retryAfter: string | null): ApiError {
   const { reason, metadata } = given(body)
@@ -83,7 +82,7 @@ function given(body: unknown): { reason: string; metadata: Record<string, string
 }
 
 /**
- * What a message says of single fields: the sidecar writes `password: expected …; name: expected …`.
+ * The parts of a message about single fields: the sidecar writes `password: expected …; name: expected …`.
  *
  * @param names fields of the form
  * @returns field → what was expected, and `rest` for what is about none of them

@@ -3,7 +3,7 @@ import type { AuditRecord } from './iam-records.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
 
-/** A record without its wire: what both formats write. */
+/** A record without its wire: the common fields of both formats. */
 export interface ExportedRecord {
   readonly sequence: number
   /** ISO 8601, UTC. */
@@ -28,7 +28,7 @@ const CSV_COLUMNS = [
   'details',
 ] as const
 
-/** A byte order mark tells a spreadsheet that the file is UTF-8. */
+/** A byte order mark shows a spreadsheet that the file is UTF-8. */
 export const CSV_HEAD = `\ufeff${CSV_COLUMNS.map((column) => `"${column}"`).join(',')}\r\n`
 
 export function exportedOf({
@@ -67,8 +67,8 @@ const FORMULA =
   /(?<=^|[,;|\t\r\n\v\f\u0085\u2028\u2029])(?=["\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]*[=+\-@\u207a\u207b\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]|"*[\t\r\n]|(?<!^)"*$)/gu
 
 /**
- * A cell, quoted. Names are anybody's: in front of what a spreadsheet would run is an apostrophe, which makes
- * a text of it.
+ * A cell, quoted. Strangers choose names: an apostrophe before a formula makes a text of it for a
+ * spreadsheet.
  */
 export function csvCell(text: string): string {
   return `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`

@@ -1,10 +1,10 @@
-/** What a control panel user logs in with, as the page of security shows it. */
+/** The factors of a control panel user, as the page of security shows it. */
 import { texts as shared } from '../../texts/en/panel.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { faultOf, type Holder } from './passwords.ts'
 import type { Factors } from './wire.ts'
 
-/** What the parts of the page of security are given. */
+/** The properties of the parts of the page of security. */
 export interface FactorsProps {
   readonly factors: Factors
   readonly reload: () => Promise<void>
@@ -28,7 +28,7 @@ export function waysIn({ password, code, passkeys }: Factors): readonly WayIn[] 
 /** Most passkeys of a user. */
 export const PASSKEYS_MAX = 20
 
-/** Six digits, however somebody typed them; `undefined`: it is no code. */
+/** Six digits, however they were typed; `undefined`: it is not a code. */
 export function codeOf(typed: string): string | undefined {
   const digits = typed.replaceAll(/[\s-]/g, '')
   return /^\d{6}$/.test(digits) ? digits : undefined
@@ -62,7 +62,7 @@ interface PasswordValues {
   readonly again: string
 }
 
-/** What is wrong with a new password, by field. @param isNew there is none yet */
+/** The faults of a new password, by field. @param isNew there is none yet */
 export function passwordFaults({ current, password, again }: PasswordValues, holder: Holder, isNew: boolean) {
   const { wrong, same, differs } = texts.security.password
   const fault = faultOf(password, holder)

@@ -1,4 +1,4 @@
-/** What a form says of permissions and roles, and what the contract has for it. */
+/** Permissions and roles as a form has them, and as the contract has them. */
 import { type Permission, PermissionScope } from './iam-records.ts'
 
 /**
@@ -23,7 +23,7 @@ type Granted = Pick<Permission, 'scope' | 'projects'>
 export const NEW_DRAFT: Draft = { scope: 'account', projects: [] }
 
 /**
- * What a form begins with for a user who is there. A permission for the account says more than one for
+ * The first content of a form for an existing user. A permission for the account says more than one for
  * projects.
  */
 export function draftOf(permissions: readonly Granted[]): Draft {
@@ -43,7 +43,7 @@ export function permissionsOf({ scope, projects }: Draft): Granted[] | undefined
 }
 
 /**
- * Whether a form says something else than at first. What was not touched is not sent, so it stays as it is.
+ * Whether a form says something else than at first. Untouched values are not sent, so they stay as they are.
  */
 export function sameDraft(one: Draft, other: Draft): boolean {
   if (one.scope !== other.scope) return false
@@ -71,7 +71,7 @@ export function sameRoles(one: readonly string[], other: readonly string[]): boo
 }
 
 /**
- * Whether a change makes an owner or an administrator of somebody who is less. Then what they log in with
+ * Whether a change makes an owner or an administrator of a user with fewer rights. Then what they log in with
  * ends.
  */
 export function raisesRights(before: Rights, after: Rights): boolean {

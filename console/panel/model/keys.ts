@@ -1,4 +1,4 @@
-/** API keys as their page shows them: which, in which order, and what is wrong with a name. */
+/** API keys as their page shows them: which, in which order, and the faults of a name. */
 import { texts } from '../../texts/en/profile.ts'
 
 /** As the contract has it, with times in milliseconds since the epoch. */
@@ -23,8 +23,7 @@ const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
 /**
- * What is wrong with the name of something new; `undefined`: nothing. The sidecar decides; this says it
- * before anything is sent.
+ * The fault of a new name; `undefined`: nothing. The sidecar decides; this says it before anything is sent.
  */
 export function nameFault(name: string): string | undefined {
   if (name.trim() === '') return texts.names.empty
@@ -35,18 +34,18 @@ export function nameFault(name: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with a note, which may be empty. */
+/** The fault of a note, which may be empty. */
 export function noteFault(note: string): string | undefined {
   return note === '' ? undefined : nameFault(note)
 }
 
-/** What is wrong with the name of a new key. */
+/** The fault of the name of a new key. */
 export function keyNameFault(name: string, keys: readonly ApiKey[]): string | undefined {
   const isTaken = keys.some((key) => key.name === name && key.revokedAtMs === undefined)
   return nameFault(name) ?? (isTaken ? texts.keys.taken : undefined)
 }
 
-/** The keys to show, newest first. @param kept revoked ones that are shown all the same, by id */
+/** The keys to show, newest first. @param kept revoked ones that are shown anyway, by id */
 export function shownKeys(
   keys: readonly ApiKey[],
   { revoked, kept }: { readonly revoked: boolean; readonly kept: (id: string) => boolean },
@@ -56,7 +55,7 @@ export function shownKeys(
     .toSorted((one, other) => other.createdAtMs - one.createdAtMs || (one.name < other.name ? -1 : 1))
 }
 
-/** Most items that a list draws before somebody asks for more. */
+/** Most items that a list draws before the user asks for more. */
 export const ITEMS_AT_ONCE = 100
 
 /** When a token or passkey was used last, as far as days are recorded. */

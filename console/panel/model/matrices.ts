@@ -32,12 +32,12 @@ export class Matrices {
     this.#sources = sources
   }
 
-  /** @throws ApiError where the sidecar no longer has one of them, or TypeError where one is no matrix */
+  /** @throws ApiError where the sidecar no longer has one of them, or TypeError where one is not a matrix */
   async compared(digest: string, otherDigest: string, signal: AbortSignal): Promise<Compared> {
     if (!this.#seen.has(digest) || !this.#seen.has(otherDigest)) await this.#read(otherDigest, signal)
     const [before, after] = [this.#seen.get(digest), this.#seen.get(otherDigest)]
     if (before === undefined || after === undefined) throw new ApiError('MATRIX_REPLACED', words.replaced)
-    // What compares comes when there are two.
+    // The code that compares is loaded when there are two.
     const { compareInSteps } = await import('../../../matrix/compare.ts')
     const comparison = await this.#sources.run(compareInSteps(before, after), signal)
     return { of: [digest, otherDigest], before, after, comparison }

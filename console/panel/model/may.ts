@@ -1,5 +1,5 @@
 /**
- * What somebody may not do on the pages of IAM, so that a button says why before it is pressed. The sidecar
+ * The rights on the pages of IAM, so that a button says why before it is pressed. The sidecar
  * decides for each call; what is said here is what `sidecar/usecases/administration/` has as the need and the
  * owner's rule of its operations.
  */
@@ -14,13 +14,13 @@ import type { Who } from './wire.ts'
  */
 export type Why = 'read' | 'owners' | 'inviters' | 'operators' | 'self'
 
-/** @returns `undefined`: they may change what is not kept for somebody else */
+/** @returns `undefined`: they may change all that is not reserved for others */
 export function whyNoChange(who: Who, account: string): Why | undefined {
   if (who.type === 'user') return undefined
   return who.rights.everything || who.rights.administer.includes(account) ? undefined : 'read'
 }
 
-/** Whether somebody may do what is kept for owners: make one, change one, and the access limits. */
+/** Whether the user may do what is reserved for owners: make one, change one, and the access limits. */
 export function whyNotAsOwner(who: Who, account: string): Why | undefined {
   return whyNoChange(who, account) ?? (who.type === 'user' && !who.owner ? 'owners' : undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * What an error says to a person. The sidecar's own message is for people already; some need words of the
- * page.
+ * The message of an error for a person. The sidecar's own message is for people already; some need words of
+ * the page.
  */
 import { texts } from '../../texts/en/panel.ts'
 import { type ApiError, NOTHING_CHANGED, UNREACHABLE } from './errors.ts'

@@ -1,7 +1,6 @@
 /**
- * What a service user may obtain and open: its permissions say which kinds of token (§5.1), and the rules of
- * the page say which APIs a kind opens (§5.4). No rule of its own: the engine was asked about every cell when
- * it was made.
+ * The tokens that a service user may obtain, by its permissions (§5.1), and the APIs that they open, by the
+ * rules of the page (§5.4). It has no rule: the engine was asked about every cell when it was made.
  */
 import type { Engine, TokenKind } from '../../../engine/index.ts'
 import { type Permission, PermissionScope } from './iam-records.ts'
@@ -26,7 +25,7 @@ export interface ObtainedKind {
   readonly obtains: Obtains
   /** Names of the projects, where only selected ones count. */
   readonly projects: readonly string[]
-  /** What a token of the kind opens, in the order of the matrix. */
+  /** The APIs that a token of the kind opens, in the order of the matrix. */
   readonly opens: readonly OpenedApi[]
 }
 

@@ -52,7 +52,7 @@ export interface OwnSession {
   readonly endsAtMs: number | undefined
   /** Empty: it is not known. */
   readonly address: string
-  /** What the browser said of itself. */
+  /** The name that the browser gave itself. */
   readonly client: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which pages somebody finds in the menu and beside the page. What they may do there, the sidecar decides for
- * each call.
+ * The pages that a user finds in the menu and beside the page. The sidecar decides for each call what they
+ * may do there.
  */
 import type { PanelPage, Route } from '../../model/routes.ts'
 import type { CallerRights, Who } from './wire.ts'

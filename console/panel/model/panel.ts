@@ -1,6 +1,6 @@
 /**
  * The state of the control panel: who is logged in, which dialog a call waits for, and whether the sidecar
- * answers. Needs no browser: what it does is handed in, and what it knows is a value that views subscribe to.
+ * answers. Needs no browser: its work is passed in, and its state is a value that views subscribe to.
  */
 import { type Ask, callsIn, saysNoSession } from './calls.ts'
 import { type ApiError, apiErrorOf } from './errors.ts'
@@ -14,11 +14,11 @@ export interface PanelState {
   /** The dialog over the page that calls wait for. */
   readonly dialog: 'none' | 'login' | 'confirm'
   readonly reachable: boolean
-  /** What the clock of the sidecar is ahead of this one, in milliseconds. */
+  /** The lead of the sidecar's clock over this one, in milliseconds. */
   readonly aheadMs: number
 }
 
-/** What one tab tells the others. */
+/** The message of one tab to the others. */
 export type Told = 'in' | 'out'
 
 export interface Outside {
@@ -35,7 +35,7 @@ export interface Panel {
   readonly ask: Ask
   /** Asks who is logged in, unless that is known. A fault is in the state. */
   readonly open: () => Promise<void>
-  /** Somebody logged in, or confirmed that it is them. */
+  /** The user logged in, or confirmed their identity. */
   readonly accept: (session: Session) => void
   /**
    * Confirms that it is the same person. Where the session has ended meanwhile, whatever waits for it waits
@@ -46,7 +46,7 @@ export interface Panel {
   readonly logOut: () => Promise<void>
   /** Does something before the session is ended, which needs it. @returns takes that back */
   readonly beforeLogOut: (work: () => Promise<void>) => () => void
-  /** Another tab told of itself. */
+  /** Another tab sent a message. */
   readonly heard: (told: Told) => Promise<void>
   /** The dialog was closed without an answer. */
   readonly giveUp: () => void
@@ -84,7 +84,7 @@ function storeOf(first: PanelState) {
   }
 }
 
-/** What is done before somebody is logged out, as far as it can be. */
+/** The last work before a user is logged out, as far as it can be done. */
 class LastWork {
   readonly #work = new Set<() => Promise<void>>()
 
@@ -122,7 +122,7 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       aheadMs: session.signedIn ? session.nowMs - now() : aheadMs,
     }
     if (state().dialog === 'none' || !session.signedIn) store.change(changed)
-    // What was typed belongs to its author: another person does not send it.
+    // A typed text belongs to its author: another person does not send it.
     else close(same, changed)
     return same
   }
@@ -177,7 +177,7 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
   }
 }
 
-/** What is done about the end of the session. Any other error is thrown. */
+/** The reaction to the end of the session. Any other error is thrown. */
 function orEnded(ended: () => void): (error: unknown) => void {
   return (error) => {
     if (!saysNoSession(apiErrorOf(error))) throw error

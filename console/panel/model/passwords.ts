@@ -1,6 +1,5 @@
 /**
- * What is wrong with a password that somebody chooses, and how good it is. The sidecar decides; the page says
- * it while one types.
+ * The faults of a new password, and how good it is. The sidecar decides; the page says it while one types.
  */
 
 const PASSWORD_LENGTH_MIN = 12

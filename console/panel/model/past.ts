@@ -1,4 +1,4 @@
-/** What an operator looks for in the decisions of the past, and what is found. */
+/** The question of an operator about past decisions, and its results. */
 import { REASONS } from '../../../engine/index.ts'
 import type { Known } from './decisions.ts'
 import type { Difference } from './rollout.ts'
@@ -15,7 +15,7 @@ export interface PastQuestion {
   readonly api: string
   readonly reason: string
   readonly verdict: 'all' | 'allowed' | 'denied'
-  /** What the shadow would have decided otherwise. */
+  /** The difference of the shadow's decision. */
   readonly shadow: '' | Difference
   readonly account: string
   readonly project: string

@@ -1,5 +1,5 @@
 /**
- * Address ranges as somebody writes them: one a line. What a range is, the sidecar decides; here only lines
+ * Address ranges as a user writes them: one a line. The sidecar decides what a range is; here only lines
  * and ranges meet.
  */
 import type { ApiError } from './errors.ts'
@@ -10,7 +10,7 @@ export interface RangeLines {
   readonly lines: readonly number[]
 }
 
-/** Blank lines are none. Commas separate, too, because lists are pasted. */
+/** Blank lines do not count. Commas separate, too, because lists are pasted. */
 export function rangesOf(text: string): RangeLines {
   const ranges: string[] = []
   const lines: number[] = []

@@ -1,6 +1,6 @@
 /**
  * Revocations that can still be undone. A key works until its revocation was sent: after ten seconds, on
- * demand, or when its page is left. Needs no browser: the clock and the call are handed in.
+ * demand, or when its page is left. Needs no browser: the clock and the call are passed in.
  */
 import { apiErrorOf } from './errors.ts'
 import { messageOf } from './messages.ts'
@@ -13,7 +13,7 @@ export type Revocation =
   | { readonly state: 'waiting'; readonly untilMs: number }
   /** Sent, and not answered yet. */
   | { readonly state: 'sending' }
-  /** The key still works, as far as anybody knows. */
+  /** The key still works, as far as is known. */
   | { readonly state: 'failed'; readonly message: string }
   | { readonly state: 'revoked' }
 
@@ -71,7 +71,7 @@ export function revocationsIn<T>(
       set(key, { state: 'revoked' })
     } catch (error) {
       const found = apiErrorOf(error)
-      // Somebody revoked it meanwhile, in another tab or elsewhere.
+      // It was revoked meanwhile, in another tab or elsewhere.
       if (found.reason === 'NOT_FOUND') set(key, { state: 'revoked' })
       else set(key, { state: 'failed', message: messageOf(found) })
     }

@@ -1,7 +1,4 @@
-/**
- * Which matrix is in force, what its shadow would have answered otherwise, and which earlier matrices there
- * are.
- */
+/** The matrix in force, the differences of its shadow, and the earlier matrices. */
 import type { Comparison } from '../../../matrix/compare.ts'
 import { bearsOn } from '../../../matrix/flip-sides.ts'
 import type {
@@ -16,12 +13,12 @@ import type { ApiError } from './errors.ts'
 
 export type Difference = 'opened' | 'closed' | 'unknown'
 
-/** What opens is the danger, so it comes first. */
+/** Opened cells are the danger, so they come first. */
 export const DIFFERENCES: readonly Difference[] = ['opened', 'closed', 'unknown']
 
 /** A matrix that was put in force. */
 export interface Version {
-  /** Empty: each process had the matrix of its own configuration again. */
+  /** Empty: each process had the matrix of its configuration again. */
   readonly digest: string
   /** `promoted`, `rolled_back` or `replaced`. */
   readonly action: string
@@ -68,7 +65,7 @@ export interface Rollout {
   /** Of the configuration of the process that answered. */
   readonly configuredDigest: string
   readonly promoted: boolean
-  /** How it came into force; `undefined`: nobody ever promoted one, or this process is behind. */
+  /** How it came into force; `undefined`: none was ever promoted, or this process is behind. */
   readonly by: Version | undefined
   /** Another matrix was put in force, and this process does not have it yet. */
   readonly behind: boolean
@@ -110,7 +107,7 @@ function shadowOf({ digest, since, compared, differences, beyond }: MatrixShadow
   }
 }
 
-/** What a later version of the sidecar may say is no less unknown. */
+/** A value of a later version of the sidecar is unknown, too. */
 function differenceOf({ direction }: MatrixDifference): Difference {
   return DIFFERENCES.find((each) => each === direction) ?? 'unknown'
 }
@@ -122,7 +119,7 @@ function rowOf({ api, kind, count, first, last, accounts, otherAccounts }: Matri
   }
 }
 
-/** What another matrix may open, as the commands count it. */
+/** The numbers that another matrix may open, as the commands count them. */
 export interface Opening {
   /** Cells, those of the new id of a renamed API too, and one that opens in one mode alone. */
   readonly opened: number
@@ -139,7 +136,7 @@ export function openingOf(comparison: Pick<Comparison, 'flips' | 'renames' | 'ki
   }
 }
 
-/** Whether somebody typed a number that was shown. It is read as people write it: `1,204`. */
+/** Whether the user typed a number that was shown. It is read as people write it: `1,204`. */
 export function confirmsNumber(typed: string, shown: number): boolean {
   return typed.replaceAll(/[\s,.’']/g, '') === String(shown)
 }
@@ -151,7 +148,7 @@ export function shortOf(digest: string): string {
 
 const SHORT = 'sha256:'.length + 12
 
-/** Whether another matrix is in force, or is the shadow, than somebody looked at. */
+/** Whether another matrix is in force, or is the shadow, than the user looked at. */
 export function wasReplaced({ reason }: ApiError): boolean {
   return reason === 'MATRIX_REPLACED'
 }
@@ -161,7 +158,7 @@ export function promoteCommand(reason: string, opening: Opening): string {
 }
 
 /**
- * @param digest empty: each process has the matrix of its own configuration again
+ * @param digest empty: each process has the matrix of its configuration again
  * @param opening `undefined`: it is not known
  */
 export function rollBackCommand(reason: string, digest: string, opening: Opening | undefined): string {

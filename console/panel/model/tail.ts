@@ -25,7 +25,7 @@ export interface Decision {
   readonly trace_id?: string
   readonly request_id?: string
   readonly latency_us: number
-  /** It passed all the same. */
+  /** It passed anyway. */
   readonly observed?: true
   readonly sample_percent?: number
   readonly dropped?: number
@@ -36,13 +36,13 @@ interface Owner {
   readonly project?: string
 }
 
-/** What the sidecar says about the lines, before the first one. */
+/** The sidecar's facts about the lines, before the first one. */
 export interface Facts {
   readonly samplePercent: number
   readonly workers: number
 }
 
-/** What a line of the answer says. */
+/** The content of a line of the answer. */
 export type Told =
   | { readonly type: 'decision'; readonly decision: Decision }
   | { readonly type: 'listening'; readonly facts: Facts }
@@ -98,10 +98,10 @@ export type Entry =
 /** Most entries that are kept, and most that are shown. */
 export const KEPT_MAX = 1_000
 
-/** Most APIs that can be chosen. Anybody may ask about APIs that do not exist. */
+/** Most APIs that can be chosen. Every caller may ask about APIs that do not exist. */
 const APIS_MAX = 200
 
-/** What is kept. The newest entry is the first. While it is paused, what is shown stays as it is. */
+/** The kept lines. The newest entry is the first. While it is paused, the shown lines stay. */
 export class Tail {
   #next = 0
   #filter = NO_FILTER
@@ -110,7 +110,7 @@ export class Tail {
   /** The newest of those that the filter lets through. */
   #shown: readonly Entry[] = []
   #paused = false
-  /** What has come since it was paused, or since the last look, the oldest first. */
+  /** The number of lines that have come since it was paused, or since the last look, the oldest first. */
   #waiting: Entry[] = []
   #waitingCount = 0
   /** How many decisions have come, those that the filter leaves out too. */

@@ -28,7 +28,7 @@ export interface OperatorWho {
   readonly rights: CallerRights
 }
 
-/** Who is logged in. */
+/** The user who is logged in. */
 export type Who = UserWho | OperatorWho
 
 /** Times are milliseconds since the epoch, by the clock of the sidecar. */
@@ -68,7 +68,7 @@ export interface Invitation {
   readonly endsAtMs: number
 }
 
-/** How somebody shows again that it is them. `passkey` is the browser's answer to a challenge. */
+/** How a user confirms their identity again. `passkey` is the browser's answer to a challenge. */
 export type Confirmation =
   | { readonly password: string; readonly code?: string }
   | { readonly passkey: unknown }
@@ -82,7 +82,7 @@ export interface Passkey {
   readonly lastUsedDay: string | null
 }
 
-/** What a user logs in with. */
+/** The factors of a user. */
 export interface Factors {
   readonly password: { readonly changedAtMs: number } | null
   readonly code: { readonly createdAtMs: number } | null
@@ -124,7 +124,7 @@ interface CertificateInUse {
   readonly state: string
 }
 
-/** What is known of the keys and secrets of the sidecar, without any of them. */
+/** The facts about the keys and secrets of the sidecar, without any of them. */
 export interface Keys {
   readonly signing: readonly SigningKey[]
   /** Whether the host signs IAM tokens. Otherwise it only checks them. */

@@ -1,6 +1,6 @@
 /**
- * Access limits (§1): the addresses from which tokens of the account work, with a preview of who would be
- * shut out.
+ * Access limits (§1): the addresses from which tokens of the account work, with a preview of the users who
+ * would be shut out.
  */
 import { useCallback, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
@@ -71,7 +71,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
     say({ text: answer.ranges.length === 0 ? words.removed : words.saved })
   }
   const submit = async () => {
-    // A user who deletes every line means to remove the restriction, and that shuts no one out.
+    // A user who deletes every line means to remove the restriction, and that shuts out no user.
     if (preview.value?.requester?.allowed === false && typed.ranges.length > 0) return setAsking('exclude')
     try {
       await save(typed.ranges, false)
@@ -121,7 +121,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
 }
 
 interface Leaving {
-  /** Whether somebody wants to go elsewhere. */
+  /** Whether the user wants to leave. */
   readonly asked: boolean
   readonly stay: () => void
   readonly leave: () => void
@@ -198,7 +198,7 @@ interface AskedProps {
   readonly save: () => Promise<void>
 }
 
-/** What needs a second word: to shut oneself out, and to remove what others set. */
+/** The actions that need a second word: to shut oneself out, and to remove what others set. */
 function Asked({ asking, preview, close, save }: AskedProps) {
   if (asking === 'remove')
     return (

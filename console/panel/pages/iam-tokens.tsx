@@ -71,7 +71,7 @@ export function IamTokensPage() {
   )
 }
 
-/** What the source says of such tokens, and where to go instead. */
+/** The advice of the source about such tokens, and the pages to use instead. */
 function Warning() {
   const user = useUser()
   const { there } = usePanel()

@@ -1,4 +1,4 @@
-/** Accepting an invitation: somebody chooses their password. */
+/** Accepting an invitation: a user chooses their password. */
 import { useCallback, useState } from 'preact/hooks'
 import { FIRST_ROUTE } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'

@@ -1,4 +1,4 @@
-/** A link that logs somebody in once. It does so by itself: a user who opened it wants nothing else. */
+/** A link that logs a user in once. It does so by itself: a user who opened it wants nothing else. */
 import { useCallback } from 'preact/hooks'
 import { FIRST_ROUTE } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'

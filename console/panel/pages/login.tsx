@@ -17,7 +17,7 @@ export function LoginPage({ route }: { readonly route: Route }) {
   return <LoginCard />
 }
 
-/** @param about what somebody logs in for */
+/** @param about the purpose of the login */
 export function LoginCard({ about }: { readonly about?: string }) {
   const [as, setAs] = useState<Who['type']>('user')
   const words = texts.login.as[as]
@@ -43,7 +43,7 @@ export function LoginCard({ about }: { readonly about?: string }) {
   )
 }
 
-/** The page that somebody wanted to see. Only pages of the control panel: a link leads nowhere else. */
+/** The page that the user wanted to see. Only pages of the control panel: a link leads nowhere else. */
 function afterwards({ given }: Route): Route {
   const wanted = routeOf(given.after ?? '')
   return wanted === undefined || OPEN_PAGES.includes(wanted.page) ? FIRST_ROUTE : wanted

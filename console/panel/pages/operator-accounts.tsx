@@ -23,7 +23,7 @@ import { type Pages, usePages } from '../parts/use-pages.ts'
 
 const words = texts.accounts
 
-/** What is asked before it is done. */
+/** The action to confirm. */
 type Asked = { readonly what: 'disable' | 'delete'; readonly account: string } | { readonly what: 'create' }
 
 export function OperatorAccountsPage() {

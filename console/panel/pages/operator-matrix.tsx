@@ -23,7 +23,7 @@ import { Versions } from './rollout/versions.tsx'
 
 const words = texts.matrix
 
-/** What is asked before it is done: about what was shown then, whatever is read meanwhile. */
+/** The action to confirm: about the values shown then, whatever is read meanwhile. */
 type Asked =
   | {
       readonly what: 'promote'

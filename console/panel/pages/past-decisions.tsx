@@ -24,7 +24,7 @@ interface Row extends FoundRow {
   readonly key: string
 }
 
-/** What the search met beside decisions. */
+/** The lines that the search met beside decisions. */
 interface Met {
   readonly damaged: number
   readonly unreadable: readonly string[]
@@ -86,7 +86,7 @@ export function PastDecisions({ choice }: { readonly choice: ComponentChildren }
   )
 }
 
-/** What was asked last, and what is found of it so far. */
+/** The last question, and its results so far. */
 function usePast(first: PastQuestion) {
   const { operator } = useApi()
   const [question, ask] = useState(first)

@@ -1,4 +1,4 @@
-/** Profile → Security: what a control panel user logs in with. */
+/** Profile → Security: the factors of a control panel user. */
 import { texts } from '../../texts/en/profile.ts'
 import { useApi } from '../context.tsx'
 import { waysIn } from '../model/factors.ts'

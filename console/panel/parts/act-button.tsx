@@ -3,9 +3,9 @@ import { useId } from 'preact/hooks'
 
 interface ActButtonProps {
   readonly text: string
-  /** What a reader of the screen hears, where the text alone is not enough. */
+  /** The text for a screen reader, where the text alone is not enough. */
   readonly label?: string | undefined
-  /** Why it cannot be used. The button stays in the order of the Tab key, so that everybody learns why. */
+  /** Why it cannot be used. The button stays in the order of the Tab key, so that every user learns why. */
   readonly why?: string | undefined
   /** It was pressed, and is not done yet. */
   readonly busy?: boolean

@@ -38,7 +38,7 @@ export function AddPasskey({ close, added }: AddPasskeyProps) {
   )
 }
 
-/** What the browser and the sidecar say, in words. */
+/** The refusals of the browser and the sidecar, in words. */
 const TOLD: Readonly<Record<string, string>> = {
   [CANCELLED]: words.cancelled,
   [KNOWN]: words.known,

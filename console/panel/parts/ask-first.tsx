@@ -8,16 +8,16 @@ interface AskFirstProps {
   readonly title: string
   /** The consequence. */
   readonly about: string
-  /** What is more important than that, and stands before it. */
+  /** More important content, which stands before it. */
   readonly children?: ComponentChildren
-  /** What the button says: the verb. */
+  /** The text of the button: the verb. */
   readonly button: string
   /** Whether something is lost by it. */
   readonly danger?: boolean
   readonly close: () => void
   /** @throws ApiError is shown in the dialog */
   readonly act: () => Promise<void>
-  /** What comes after it takes its place. */
+  /** The next dialog takes its place. */
   readonly stays?: boolean
 }
 
@@ -28,7 +28,7 @@ export function AskFirst(props: AskFirstProps) {
     await act()
     if (stays) return
     close()
-    // What was asked about may be gone, and with it the button that had the focus.
+    // The subject may be gone, and with it the button that had the focus.
     focusNext(() =>
       document.activeElement === document.body ? document.querySelector('.panel-page h1') : undefined,
     )

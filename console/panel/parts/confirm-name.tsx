@@ -6,11 +6,11 @@ import { Form, TextField, useForm } from './form.tsx'
 
 interface ConfirmNameProps {
   readonly title: string
-  /** What is lost. */
+  /** The loss. */
   readonly about: ComponentChildren
-  /** What must be typed. */
+  /** The text that must be typed. */
   readonly name: string
-  /** What the button says: “Delete ci”. */
+  /** The text of the button: “Delete ci”. */
   readonly button: string
   readonly close: () => void
   /** @throws ApiError is shown in the dialog */

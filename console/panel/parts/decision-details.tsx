@@ -9,7 +9,7 @@ const words = texts.decisions
 
 interface DetailsProps {
   readonly decision: Decision
-  /** What is known of it beside its line; `undefined`: it was made just now. */
+  /** The facts about it beside its line; `undefined`: it was made just now. */
   readonly past?: Known
   /** Shows only those that are like it. */
   readonly only: (like: { readonly reason?: string; readonly api?: string }) => void

@@ -10,7 +10,7 @@ interface DialogProps {
   /** Closed with Esc, with its button, or by the page. */
   readonly close: () => void
   readonly children: ComponentChildren
-  /** For one that is closed by what is in it alone. */
+  /** For one that only its content closes. */
   readonly held?: boolean
   readonly wide?: boolean
 }
@@ -58,7 +58,7 @@ export function Dialog({ title, close, children, held = false, wide = false }: D
       }}
       onClose={({ currentTarget }) => {
         if (!currentTarget.isConnected) return
-        // Browsers let a page refuse only so often.
+        // Browsers let a page refuse it only a few times.
         if (kept) currentTarget.showModal()
         else close()
       }}

@@ -19,7 +19,7 @@ export interface FormState<T extends Values> {
   readonly values: T
   readonly set: (change: Partial<T>) => void
   readonly faults: Faults<T>
-  /** What went wrong as a whole. */
+  /** The problem as a whole. */
   readonly problem: string
   readonly busy: boolean
   readonly send: (submit: (values: T) => Promise<void>) => Promise<boolean>
@@ -93,7 +93,7 @@ export class FieldError extends Error {
 interface FormProps<T extends Values> {
   readonly form: FormState<T>
   readonly submit: (values: T) => Promise<void>
-  /** What the button says: the verb. */
+  /** The text of the button: the verb. */
   readonly button: string
   readonly children: ComponentChildren
   readonly danger?: boolean

@@ -51,8 +51,8 @@ interface ItemProps {
   /** Below all that. */
   readonly children?: ComponentChildren
   /**
-   * What the actions depend on: where another state takes the button with the focus away, the focus goes to
-   * the next one.
+   * The state on which the actions depend: where another state takes the button with the focus away, the
+   * focus goes to the next one.
    */
   readonly state?: string
 }
@@ -89,7 +89,7 @@ export function Fact({ name, children }: { readonly name: string; readonly child
   )
 }
 
-/** What takes the focus: the first button in it, or the item itself. */
+/** The element that takes the focus: the first button in it, or the item itself. */
 function firstOf(within: Element | null | undefined): HTMLElement | undefined {
   const target = within?.querySelector('button:not(:disabled)') ?? within?.querySelector('.item') ?? within
   return target instanceof HTMLElement ? target : undefined

@@ -1,4 +1,4 @@
-/** What is drawn until something has arrived, or where it does not arrive. */
+/** The view until a value has arrived, or where it does not arrive. */
 import type { ComponentChildren } from 'preact'
 import { texts } from '../../texts/en/panel.ts'
 import type { ApiError } from '../model/errors.ts'

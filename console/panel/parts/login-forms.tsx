@@ -1,7 +1,4 @@
-/**
- * How somebody logs in: as a user with a password, a code or a passkey, or as an operator with a caller
- * token.
- */
+/** How to log in: as a user with a password, a code or a passkey, or as an operator with a caller token. */
 import { texts } from '../../texts/en/panel.ts'
 import { usePanel, usePanelState } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'
@@ -12,7 +9,7 @@ import { CodeField, codeOf, useSecondFactor } from './second-factor.tsx'
 
 interface LoginFormProps {
   readonly as: Who['type']
-  /** Who was logged in before: they need not say who they are. */
+  /** The user who was logged in before, and need not type their name. */
   readonly who?: Who | undefined
 }
 

@@ -1,7 +1,7 @@
 /** The frame of a page: its title, what one can do there, and what it is about. */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-// What the first view of the explorer has loaded is one file where every page asks for all of it. In pieces
+// The code of the explorer's first view is one file where every page asks for all of it. In pieces
 // it would be larger.
 import '../../model/moves.ts'
 import '../../model/pick.ts'
@@ -24,7 +24,7 @@ interface PageProps {
 
 export function Page({ title, about, actions, children, filled = false }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // Who came by a link or a key goes on from the top of the page.
+  // A user who came by a link or a key goes on from the top of the page.
   useLayoutEffect(() => {
     if (
       document.activeElement === document.body ||

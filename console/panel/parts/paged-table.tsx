@@ -28,9 +28,9 @@ interface PagedTableProps<T> {
   readonly label: string
   readonly pages: Pages<T>
   readonly columns: readonly Column<T>[]
-  /** Only these rows are shown. While somebody searches, all pages are loaded. */
+  /** Only these rows are shown. While the user searches, all pages are loaded. */
   readonly filter?: ((row: T) => boolean) | undefined
-  /** What Enter and a click on the row do. */
+  /** The effect of Enter and of a click on the row. */
   readonly open?: (row: T) => void
   readonly isOpened?: (row: T) => boolean
   /** In place of an empty list. */
@@ -109,7 +109,7 @@ interface InsteadOfRowsProps {
   readonly error: ApiError | undefined
   readonly retry: () => void
   readonly empty: boolean
-  /** What is said of an empty list. */
+  /** The text for an empty list. */
   readonly children: ComponentChildren
 }
 

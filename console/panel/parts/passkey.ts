@@ -1,7 +1,7 @@
 /** Passkeys: what the browser does with them. Its library is loaded with the first one. */
 import { ApiError } from '../model/errors.ts'
 
-/** The passkey dialog of the browser was closed, or its time is over. */
+/** The passkey dialog of the browser was closed, or its time has passed. */
 export const CANCELLED = 'PASSKEY_CANCELLED'
 
 /** The authenticator has one of this user already. */

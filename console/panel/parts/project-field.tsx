@@ -7,7 +7,7 @@ import { type FormState, TextField } from './form.tsx'
 import { useLoaded } from './use-loaded.ts'
 import { useUser } from './use-user.ts'
 
-/** Most projects that somebody can choose from. With more of them typing is quicker. */
+/** Most projects that a user can choose from. With more of them typing is quicker. */
 const CHOICES_MAX = 200
 
 export function ProjectField({ form }: { readonly form: FormState<{ readonly project: string }> }) {

@@ -1,5 +1,5 @@
 /**
- * What long lists share: which rows are in sight, and which one has the focus. Each row has the same height.
+ * The common part of long lists: the rows in sight, and the row with the focus. Each row has the same height.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { moved } from '../../model/moves.ts'
@@ -8,7 +8,7 @@ interface RowMoves<T> {
   readonly inSight: number
   /** As the styles have it, in pixels. */
   readonly rowHeight: number
-  /** What Enter does. */
+  /** The effect of Enter. */
   readonly open: ((row: T) => void) | undefined
 }
 
@@ -56,7 +56,7 @@ function bringIntoSight(box: HTMLElement, row: number, rowHeight: number): void 
   else if (top + rowHeight > box.scrollTop + room) box.scrollTop = top + rowHeight - room
 }
 
-/** Which rows are in sight. @param rowHeight as the styles have it, in pixels */
+/** The rows in sight. @param rowHeight as the styles have it, in pixels */
 export function useSight(rowHeight: number) {
   const box = useRef<HTMLDivElement>(null)
   const [height, setHeight] = useState(800)

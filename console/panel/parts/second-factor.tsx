@@ -6,7 +6,7 @@ import { FieldError, type FormState, needed, TextField, type Values } from './fo
 
 interface SecondFactor {
   readonly needsCode: boolean
-  /** What is wrong with the code before it is sent. */
+  /** The fault of the code before it is sent. */
   readonly checkCode: (code: string) => string | undefined
   /** Does the work, and throws what is wrong with a field of the form. @param failed for a wrong password */
   readonly attempt: (work: () => Promise<void>, failed: string) => Promise<void>

@@ -1,6 +1,4 @@
-/**
- * What the pages of a link with a secret share: opened again without the secret, refused, or not answered.
- */
+/** Shared parts of the pages of a secret link: opened again without the secret, refused, or not answered. */
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
@@ -31,7 +29,7 @@ export function useSecretLink(
   const [problem, setProblem] = useState<ApiError | undefined>(undefined)
   const [attempt, setAttempt] = useState(0)
   const failed = (error: unknown) => setProblem(apiErrorOf(error))
-  // Another link was opened in this tab: that is no new page, and only draws this one again.
+  // Another link was opened in this tab: that loads no page, and only draws this one again.
   useEffect(() => {
     const other = takeSecret()
     if (other !== undefined) setSecret(other)

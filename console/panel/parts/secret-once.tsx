@@ -9,7 +9,7 @@ import { Dialog } from './dialog.tsx'
 
 interface SecretOnceProps {
   readonly title: string
-  /** What it is for. */
+  /** Its purpose. */
   readonly about?: ComponentChildren
   readonly label: string
   readonly value: string
@@ -20,7 +20,7 @@ interface SecretOnceProps {
   readonly children?: ComponentChildren
 }
 
-/** It is in no storage and in no address, and stays until somebody says “I have saved it”. */
+/** It is in no storage and in no address, and stays until the user says “I have saved it”. */
 export function SecretOnce({ title, about, label, value, fileName, close, children }: SecretOnceProps) {
   const id = useId()
   return (
@@ -56,7 +56,7 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
 }
 
 /**
- * Selected when it has the focus. The beginning is what distinguishes a key from a password: a field that is
+ * Selected when it has the focus. The beginning distinguishes a key from a password: a field that is
  * too narrow shows it, and not the end.
  */
 function SecretField({ id, value }: { readonly id: string; readonly value: string }) {

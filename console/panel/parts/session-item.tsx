@@ -115,8 +115,8 @@ function Facts({
 }
 
 /**
- * Where the focus goes when an item goes: the button of the next one, or of the one before, or what the list
- * is called.
+ * Where the focus goes when an item goes: the button of the next one, or of the one before, or the title of
+ * the list.
  */
 function neighbourOf(button: Element): HTMLElement | null {
   const item = button.closest('li')

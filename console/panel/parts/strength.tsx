@@ -1,4 +1,4 @@
-/** What the page says of a password while somebody types it. */
+/** The page's judgement of a password while it is typed. */
 import { texts } from '../../texts/en/panel.ts'
 import { faultOf, type Holder, strengthOf } from '../model/passwords.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The table of the live tail. Only the rows in sight are drawn. It stands still as soon as somebody reads in
- * it: when they scroll, and when a row gets the focus.
+ * The table of the live tail. Only the rows in sight are drawn. It stands still as soon as the user reads in
+ * it: at a scroll, and when a row gets the focus.
  */
 import { useEffect } from 'preact/hooks'
 import { drawnRows } from '../../model/moves.ts'

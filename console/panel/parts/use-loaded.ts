@@ -31,7 +31,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): Loaded<
     }
   }, [load])
   useEffect(() => {
-    // What is there is of something else.
+    // The present value is of something else.
     setState(NOTHING_YET)
     void reload()
     return () => current.current.abort()

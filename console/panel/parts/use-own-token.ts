@@ -13,7 +13,7 @@ import { type OwnToken, ownTokenOf } from '../model/own.ts'
 import { useUser } from './use-user.ts'
 
 interface Shown {
-  /** What it is for. */
+  /** The project that it is for. */
   readonly project: string
   /** `undefined`: there is none to be copied. */
   readonly token: OwnToken | undefined

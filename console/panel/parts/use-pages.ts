@@ -27,7 +27,7 @@ export interface Pages<T> {
 
 /**
  * @param fetchPage keep it with `useCallback`: another function is another list
- * @param keyOf what tells one row from another
+ * @param keyOf the value that identifies a row
  */
 export function usePages<T>(
   fetchPage: (pageToken: string, pageSize: number, signal: AbortSignal) => Promise<Fetched<T>>,

@@ -1,4 +1,4 @@
-/** Revocations of API keys as a hook: whatever waits is sent when the page is left, in any way. */
+/** Revocations of API keys as a hook: waiting ones are sent when the page is left, in any way. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
 import { usePanel } from '../context.tsx'
@@ -8,7 +8,7 @@ import { type Revocation, type Revocations, revocationsIn } from '../model/revoc
 
 interface KeyRevocations {
   readonly revocations: Revocations<ApiKey>
-  /** What happened last, for readers of the screen. */
+  /** The last event, for screen readers. */
   readonly said: string
 }
 

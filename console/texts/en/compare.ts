@@ -19,7 +19,7 @@ export const compareTexts = {
     `Of the kinds of token it loosens ${counted(loosened, 'fact', 'facts')}, changes ${changed} and tightens ${tightened}.`,
   facts: 'Facts of kinds',
   factsHint:
-    'What decides with the cells: who obtains a token, for how long, and where it travels. What is only changed may open something for one request and close it for another.',
+    'Facts that decide with the cells: who obtains a token, for how long, and where it travels. A change that is neither may open an API for one request and close it for another.',
   fact: 'Fact',
   factTypes: { loosened: 'Loosened', changed: 'Changed', tightened: 'Tightened' },
   types: {

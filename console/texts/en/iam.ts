@@ -214,7 +214,7 @@ export const texts = {
     fault: (line: number, range: string, expected: string) => `Line ${line}, ${range}: ${expected}`,
     faultOfAll: (expected: string) => `All of them: ${expected}`,
     preview: 'Who would be shut out',
-    previewEmpty: 'No one: every address is allowed.',
+    previewEmpty: 'None: every address is allowed.',
     previewing: 'Looking…',
     previewLater: 'It is shown when every line can be used.',
     you: 'You',
@@ -222,7 +222,7 @@ export const texts = {
     youOperator: 'Access limits do not apply to operators.',
     allowed: 'allowed',
     shutOut: 'shut out',
-    nobodyElse: 'No other addresses are known.',
+    noOthers: 'No other addresses are known.',
     others: (shut: number, all: number) =>
       `${shut.toLocaleString('en')} of ${counted(all, 'other', 'others')} would be shut out.`,
     known:

@@ -41,7 +41,7 @@ export const texts = {
   callers: {
     title: 'Callers',
     about:
-      'The programs and people with rights of their own at this sidecar. They are changed in its configuration, which it reads again within a second.',
+      'The programs and people with rights at this sidecar. They are changed in its configuration, which it reads again within a second.',
     list: 'Callers',
     empty: 'There is no caller.',
     name: 'Name',
@@ -172,7 +172,7 @@ export const texts = {
       matrix: 'Matrix',
       request_id: 'Request',
       trace_id: 'Trace',
-      sentence: 'The caller was told',
+      sentence: 'Message to the caller',
       rules: 'Rules',
       now: 'The rules of now',
       latency: 'Took',

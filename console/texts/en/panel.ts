@@ -83,7 +83,7 @@ export const texts = {
 
   again: {
     title: 'Log in again',
-    about: 'Your session has ended. Log in to go on. What you have typed is kept.',
+    about: 'Your session has ended. Log in to go on. Your text is kept.',
   },
 
   confirm: {

@@ -40,7 +40,7 @@ export const texts = {
     revokedAt: 'Revoked',
     badges: { waiting: 'Still works', sending: 'Revoking…', failed: 'Not revoked', revoked: 'Revoked' },
     revoke: 'Revoke',
-    /** What a button does, and to which key. */
+    /** The action of a button, and its key. */
     of: (what: string, name: string) => `${what}: ${name}`,
     undo: 'Undo',
     now: 'Revoke now',
@@ -61,9 +61,9 @@ export const texts = {
     dialog: {
       title: 'Add Key',
       name: 'Key name',
-      hint: 'What it is for, for example the name of the program.',
+      hint: 'Its purpose, for example the name of the program.',
       note: 'Note',
-      noteHint: 'For whoever finds the key later: where it is used, and who asked for it.',
+      noteHint: 'For a later reader: where the key is used, and who asked for it.',
       button: 'Add',
     },
     secret: {

@@ -12,7 +12,7 @@ import type { Apply } from './use-editing.ts'
 
 const words = editorTexts.conflicts
 
-/** What the linter calls a contradiction that nobody has resolved. */
+/** The linter's code of an unresolved contradiction. */
 const CODE: FindingCode = 'undeclared-conflict'
 
 interface ConflictsProps {
@@ -57,7 +57,7 @@ interface ConflictFormProps extends Omit<ConflictsProps, 'open'> {
 
 function ConflictForm({ matrix, conflict, isOpen, apply }: ConflictFormProps) {
   const id = useId()
-  // What is not saved yet. All else is of the matrix, so that Undo is seen here.
+  // The unsaved values. All else is of the matrix, so that Undo is seen here.
   const [draft, setDraft] = useState<Partial<Resolution>>({})
   const { resolution = '', reason = '' } = isOpen ? draft : { ...conflict, ...draft }
   const [fault, setFault] = useState('')

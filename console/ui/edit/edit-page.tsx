@@ -1,6 +1,6 @@
 /**
  * Editing a matrix in the page: the table and the statements, and beside them what the edits open, close and
- * contradict. Nothing of it is sent anywhere.
+ * contradict. It is not sent anywhere.
  */
 import { useMemo, useState } from 'preact/hooks'
 import type { Api, Statement, TokenKind } from '../../../engine/index.ts'
@@ -70,7 +70,7 @@ interface BeginningsProps {
   readonly begin: () => void
 }
 
-/** What is edited, and other beginnings. */
+/** The edited matrix, and other beginnings. */
 function Beginnings({ editing, actions, begin }: BeginningsProps) {
   const playground = editing?.playground
   return (
@@ -102,7 +102,7 @@ interface BarProps {
   readonly undo: () => void
 }
 
-/** What the edits come to, and the way back: in sight, wherever somebody edits. */
+/** The result of the edits, and the way back: in sight on every part of the page. */
 function Bar({ editing, compared, undo }: BarProps) {
   const { playground, before } = editing ?? {}
   if (playground === undefined) return null

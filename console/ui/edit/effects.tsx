@@ -1,4 +1,4 @@
-/** What the edits come to: contradictions, opened and closed cells, and what the linter finds. */
+/** The result of the edits: contradictions, opened and closed cells, and what the linter finds. */
 import { useState } from 'preact/hooks'
 import type { Matrix } from '../../../engine/index.ts'
 import type { Finding } from '../../../matrix/index.ts'
@@ -13,10 +13,10 @@ const words = editorTexts.effects
 
 const SIDES: SideWords = { before: words.before, after: words.after, hints: words.hints }
 
-/** What the edits are compared with. */
+/** The matrix that the edits are compared with. */
 export type Against = 'page' | 'source'
 
-/** What is compared with, and how somebody chooses it. */
+/** The matrix to compare with, and the choice of it. */
 export function useAgainst(playground: Playground | undefined, ofPage: Matrix) {
   const [chosen, choose] = useState<Against>('page')
   const isOwn = playground === undefined || playground.source.from === 'page'

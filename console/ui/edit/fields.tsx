@@ -10,7 +10,7 @@ const words = editorTexts.form
 
 interface FormDialogProps {
   readonly title: string
-  /** What the button says that makes it so. */
+  /** The text of the button. */
   readonly button: string
   /** @returns what is wrong; none: it is made, and the dialog closes */
   readonly submit: () => readonly MatrixProblem[]
@@ -82,7 +82,7 @@ function useModal() {
     current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => {
       current?.close()
-      // What was removed cannot take the focus again.
+      // A removed element cannot take the focus again.
       const next = before instanceof HTMLElement && before.isConnected ? before : null
       ;(next ?? document.getElementById('content'))?.focus()
     }
@@ -90,7 +90,7 @@ function useModal() {
   return dialog
 }
 
-/** The field. Which row it is in the list says nothing where one is shown. */
+/** The field. The index of a row means nothing where one row is shown. */
 export const placeInRow = (path: string): string => path.replace(/^\w+\[\d+\]\.?/, '')
 
 interface RefusedProps extends Required<Pick<FormDialogProps, 'placeOf'>> {

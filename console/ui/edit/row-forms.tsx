@@ -32,7 +32,7 @@ export function changing<T extends { readonly id: string }>(
   return [...renamed, { ...made, type: 'change' }]
 }
 
-/** A name, and the id that follows it until somebody types another one. */
+/** A name, and the id that follows it until the user types another one. */
 function useNamed(row: { readonly id: string; readonly title: string } | undefined, between: '-' | '_') {
   const [title, setTitle] = useState(row?.title ?? '')
   const [id, setId] = useState(row?.id)
@@ -88,7 +88,7 @@ function kindOf(draft: KindDraft, id: string, title: string): TokenKind {
   }
 }
 
-/** A text that is no number stays a text, which the schema refuses. */
+/** A text that is not a number stays a text, which the schema refuses. */
 function secondsOf(text: string): number | null {
   if (text.trim() === '') return null
   const seconds = Number(text)

@@ -1,4 +1,4 @@
-/** What the prose says: the list of statements, and the form of one. */
+/** The statements of the prose: the list of statements, and the form of one. */
 import { useState } from 'preact/hooks'
 import type { Claim, Matrix, Statement } from '../../../engine/index.ts'
 import { NO_SECTION } from '../../../matrix/new-matrix.ts'

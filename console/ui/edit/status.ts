@@ -1,9 +1,9 @@
-/** What edits do, in a line. */
+/** The effect of edits, in a line. */
 import type { Comparison } from '../../../matrix/compare.ts'
 import type { State } from '../../model/playground.ts'
 import { editorTexts } from '../../texts/en/editor.ts'
 
-/** What opens and closes, and how many facts of kinds are others. */
+/** The number of opened and closed cells, and of changed facts of kinds. */
 export function countsOf({ flips, kindFlips }: Comparison): string {
   const opened = flips.filter(({ direction }) => direction === 'opened').length
   const { same, counts, facts } = editorTexts.status

@@ -17,7 +17,7 @@ const words = editorTexts.take
 
 interface TakeAlongProps extends Pick<PageProps, 'view' | 'engine'> {
   readonly playground: Playground
-  /** Called when somebody has the text outside of the page. */
+  /** Called when the user has the text outside of the page. */
   readonly keep: () => void
 }
 

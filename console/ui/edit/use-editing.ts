@@ -1,4 +1,4 @@
-/** What is edited in the page: from where it began, what a link brought, and each step. */
+/** The matrix that is edited in the page: its source, the edits of a link, and each step. */
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { compareMatrices } from '../../../matrix/compare.ts'
 import { editJson } from '../../../matrix/document/edit.ts'
@@ -27,19 +27,19 @@ import { formOf } from '../matrix-file.tsx'
 import type { PageProps } from '../page.ts'
 import { saidOf } from './status.ts'
 
-/** What is kept of the editor while somebody looks at another page. */
+/** The state of the editor that is kept while the user looks at another page. */
 export interface Editing {
   /** `undefined`: nothing that can be edited. */
   readonly playground: Playground | undefined
   /** Why something is not shown: a file, a link, or a matrix that is too large. */
   readonly problem: string | undefined
-  /** Texts that somebody has outside of the page: in a file that they opened or saved, or in a link. */
+  /** Texts that the user has outside of the page: in a file or in a link. */
   readonly kept: readonly string[]
   /** The link that is shown; `undefined`: none, or something was done since. */
   readonly link: string | undefined
-  /** What the last step did, for readers of the screen. */
+  /** The effect of the last step, for screen readers. */
   readonly said: string
-  /** What was there before another beginning took its place. */
+  /** The earlier state, before another beginning took its place. */
   readonly before: Editing | undefined
 }
 
@@ -75,7 +75,7 @@ export function useEditing({ rules, view, go, editing, setEditing }: EditorProps
     if (address.current !== undefined) go({ edits: undefined }, 'replace')
   }
   const begin: Put = (change) => show({ said: '', before: behind(latest.current), ...change })
-  // At once, so that a file which somebody chooses as soon as they can is not replaced.
+  // At once, so that a file which the user chooses at once is not replaced.
   useLayoutEffect(() => {
     const { edits } = view
     const ofPage = () => beginning(pageSource(rules.matrix), JSON_TOOLS)
@@ -108,7 +108,7 @@ export function useEditing({ rules, view, go, editing, setEditing }: EditorProps
 type Put = (change: Partial<Editing>) => void
 type Latest = { readonly current: Editing | undefined }
 
-/** What changes the matrix. */
+/** The functions that change the matrix. */
 function editsOf(latest: Latest, put: Put, show: Put) {
   const apply: Apply = (...edits) => {
     const playground = latest.current?.playground
@@ -122,7 +122,7 @@ function editsOf(latest: Latest, put: Put, show: Put) {
     }
     return []
   }
-  /** For edits without a form: what is wrong with one is said above the table. */
+  /** For edits without a form: a fault of one is shown above the table. */
   const exchange: Apply = (...edits) => {
     const problems = apply(...edits)
     if (problems.length > 0) put({ problem: new MatrixError(problems).message })
@@ -164,7 +164,7 @@ function waysOf(latest: Latest, { put, show, begin }: Readonly<Record<'put' | 's
         return error.problems
       }
     },
-    /** Somebody has the text outside of the page. */
+    /** The user has the text outside of the page. */
     keep: () => {
       const { playground, kept } = latest.current ?? NOTHING
       if (playground !== undefined) put({ kept: [...kept, current(playground).text] })
@@ -172,7 +172,7 @@ function waysOf(latest: Latest, { put, show, begin }: Readonly<Record<'put' | 's
   }
 }
 
-/** What was there, as something to go back to. */
+/** The earlier state, as something to go back to. */
 function behind(editing: Editing | undefined, most = BEFORE_MAX): Editing | undefined {
   return editing && most > 0 ? { ...editing, before: behind(editing.before, most - 1) } : undefined
 }
@@ -197,7 +197,7 @@ function useLeaveWarning(editing: Editing | undefined): void {
 
 const JSON_TOOLS: EditTools = { form: forms.jsonc, editor: editJson }
 
-/** Whether a sidecar served the page, and not somebody's disk. The build settles it. */
+/** Whether a sidecar served the page, and not a disk. The build settles it. */
 declare const SERVED: boolean
 
 /** @returns `undefined`: YAML, which this page does not read */
@@ -257,7 +257,7 @@ function textOf(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** What a link brings. */
+/** The matrix of a link. */
 async function followed(
   edits: string,
   own: Source | undefined,

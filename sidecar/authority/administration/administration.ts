@@ -1,4 +1,4 @@
-/** What administration has of the embedded authority. The operations are use cases. */
+/** The part of administration in the embedded authority. The operations are use cases. */
 import type { Engine } from '../../../engine/index.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
@@ -8,7 +8,7 @@ import type { SecretMaker } from './secrets.ts'
 
 export interface Administration {
   readonly directory: DirectoryStore
-  /** What the directory has now, outside of any change. */
+  /** The records of the directory now, outside of any change. */
   readonly records: DirectoryRecords
   readonly secrets: SecretMaker
   readonly panelTokens: PanelTokens

@@ -8,7 +8,7 @@ import { auditLine } from '../../directory/audit-line.ts'
 import type { AuditRecord } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import { trusted } from '../actor.ts'
-import { changeDirectory } from './change.ts'
+import { changeDirectory } from './change-directory.ts'
 
 /** Most records in one file, which are also deleted in one change. */
 const RECORDS_PER_FILE = 2_000

@@ -6,10 +6,10 @@ import type { AccountRecord, Permission, UserRecord, UserType } from '../../dire
 import type { DirectoryRecords } from '../../directory/records.ts'
 import { checkAccountNumber, checkName } from '../names.ts'
 import type { Administration } from './administration.ts'
-import { changeDirectory } from './change.ts'
+import { changeDirectory } from './change-directory.ts'
 import type { HashedPassword, NewSecret, SecretMaker } from './secrets.ts'
 
-/** What a directory file says; its schema is `config/directory.schema.json`. */
+/** The content of a directory file; its schema is `config/directory.schema.json`. */
 export interface DirectoryFile {
   readonly accounts: readonly {
     readonly account: string
@@ -31,7 +31,7 @@ export interface DirectoryFile {
   }[]
 }
 
-/** What was created, and the secrets made on the way. */
+/** The created records, and the secrets made on the way. */
 export interface Applied {
   readonly created: {
     readonly accounts: number
@@ -236,7 +236,7 @@ class DirectoryFileChange {
   }
 }
 
-/** What a user may by these permissions, whichever way they are written. */
+/** The rights of a user by these permissions, whichever way they are written. */
 function grantsOf(permissions: readonly Permission[]): string[] {
   return permissions.flatMap((permission) =>
     permission.scope === 'account' ? ['account'] : permission.projects.map((project) => `project ${project}`),
@@ -249,7 +249,7 @@ function sameSet(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * What the schema of the file cannot say: each account and each user is there once.
+ * A rule beyond the schema of the file: each account and each user is there once.
  *
  * @throws CallError that names what is repeated
  */

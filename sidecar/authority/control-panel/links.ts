@@ -9,9 +9,9 @@ import { userIn } from '../../directory/found.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { type LinkPurpose, type PanelLinkRecord, PanelRecords } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import { changeDirectory } from '../administration/change.ts'
+import { changeDirectory } from '../administration/change-directory.ts'
+import { hashOfPanelSecret, newPanelSecret } from './panel-secret.ts'
 import type { PanelParts } from './parts.ts'
-import { hashOfPanelSecret, newPanelSecret } from './secret.ts'
 
 /** How long a link works. */
 const LINK_LIMIT = new TimeLimit(24 * 3_600_000)

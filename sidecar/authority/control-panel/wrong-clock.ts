@@ -6,7 +6,7 @@ import { CLOCK_SKEW_MS } from '../../base/time-limit.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
 import { trusted } from '../actor.ts'
-import { changeDirectory } from '../administration/change.ts'
+import { changeDirectory } from '../administration/change-directory.ts'
 import type { PanelParts } from './parts.ts'
 
 /** How many sessions and links ended. */

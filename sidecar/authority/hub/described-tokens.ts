@@ -65,7 +65,7 @@ export class DescribedTokens {
     })
   }
 
-  /** What comes in this turn of the event loop goes along. */
+  /** Questions of this turn of the event loop go along. */
   #askSoon(): void {
     if (this.#hasTurn || this.#next.length === 0 || this.#calls >= CALLS_MAX) return
     this.#hasTurn = true

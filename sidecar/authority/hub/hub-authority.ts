@@ -30,7 +30,7 @@ import type { VerifiedToken } from '../verified-token.ts'
 import type { DescribedTokens } from './described-tokens.ts'
 import type { HubChanges } from './hub-changes.ts'
 
-/** What the hub said of a token. */
+/** The hub's answer about a token. */
 interface Known extends Remembered, DescribedToken {
   readonly token: VerifiedToken
   /** The day on which the hub noted its use, in days since the epoch. */
@@ -42,11 +42,11 @@ interface Answer {
   readonly known: Known | undefined
   /** Whether it is true of now. Otherwise it counts once: others that wait for it may have asked later. */
   readonly isCurrent: boolean
-  /** What is asked after it for all of those together. */
+  /** The next question for all of those together. */
   again?: Promise<Answer>
 }
 
-/** What is asked of the hub. */
+/** A question to the hub. */
 interface Question {
   readonly digest: string
   readonly moment: number | undefined
@@ -137,7 +137,7 @@ export class HubAuthority implements Authority {
   #find(value: string, connection: object | undefined): MaybePromise<Known | undefined> {
     const { changes, now } = this.#parts
     const digest = hash('sha256', value, 'base64')
-    // Taken before the question: what is changed meanwhile must make the answer outdated.
+    // Taken before the question: a concurrent change must make the answer outdated.
     const moment = changes.moment()
     const known = this.#known.get(digest)
     if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))
@@ -169,7 +169,7 @@ export class HubAuthority implements Authority {
     }
     const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
     // An answer of a process that is ahead of the stream, that follows another history, or that has read
-    // other keys, counts once. So does one of a process that is behind: what it does not know of was told
+    // other keys, counts once. So does one of a process that is behind: a change that it missed was sent
     // before, and will not be again.
     const isCurrent =
       moment !== undefined &&

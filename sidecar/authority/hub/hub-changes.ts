@@ -1,6 +1,6 @@
 /**
- * The changes of a directory that another sidecar has, as that one tells them (`WatchChanges`). What it says
- * of time counts from when this process asked for the stream: a response that is late prolongs nothing.
+ * The changes of a directory that another sidecar has, as that one sends them (`WatchChanges`). Its times
+ * count from the moment when this process asked for the stream: a response that is late prolongs nothing.
  */
 import { CallError, callError } from '../../base/call-error.ts'
 import { elapsedMs } from '../../base/clock.ts'
@@ -20,13 +20,13 @@ import {
 /** A response of the hub. */
 export interface HubResponse {
   readonly position: Position
-  /** What is void from now on. */
+  /** The facts that are void from now on. */
   readonly touched: readonly Touched[]
   /** For how long the hub knows that it misses nothing, in milliseconds. */
   readonly validForMs: number
   /** When it was sent, on a clock of the hub, in milliseconds. */
   readonly sentAtMs: number
-  /** Names what it knows of tokens besides the directory: keys, and what kinds ask for. */
+  /** Names what it knows of tokens besides the directory: keys, and the permissions of kinds. */
   readonly basis: string
 }
 
@@ -35,7 +35,7 @@ export class WrongHub extends Error {
   override readonly name = 'WrongHub'
 }
 
-/** The hub does not have what this sidecar was told before, by this hub or another one. */
+/** The hub does not have the changes that this sidecar received before, by this hub or another one. */
 export class HubBehind extends Error {
   override readonly name = 'HubBehind'
 }
@@ -43,7 +43,7 @@ export class HubBehind extends Error {
 /** A hub sends a response at least every second. One that is silent for longer is left. */
 export const QUIET_MS_MAX = 2_000
 
-/** Most positions that are known to have been told. An answer is a few changes old at most. */
+/** Most positions that are known to have been received. An answer is a few changes old at most. */
 const TOLD_MAX = 1_000
 
 /** The stream that is read. */
@@ -56,9 +56,9 @@ interface Stream {
 }
 
 interface HubChangesOptions {
-  /** What is remembered counts for so long without word from a hub, at most, in milliseconds. */
+  /** The longest time for which memory counts without word from a hub, in milliseconds. */
   readonly stalenessMs: number
-  /** What this host was told before, and will be told; default: nothing yet. */
+  /** The positions that this host has received, and will receive; default: none yet. */
   readonly known?: KnownPosition
   /** Asks the hub whether it has a position. */
   readonly ask?: (position: Position) => Promise<boolean>
@@ -74,7 +74,7 @@ export class HubChanges implements Changes {
   readonly #recent = new RecentChanges()
   readonly #listeners = new Set<() => void>()
   readonly #touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
-  /** The positions that were told since everything was void, the newest last. */
+  /** The positions that were received since everything was void, the newest last. */
   readonly #told = new Map<number, number>()
   /** One list for as long as this runs: places in it are of those who follow this sidecar. */
   readonly #records = new RecentRecords({ sequence: 0, atMs: 0 })
@@ -140,7 +140,7 @@ export class HubChanges implements Changes {
     return this.#followed?.position
   }
 
-  /** The highest position that this host was told, before it was started, too. A hub must have it. */
+  /** The highest position that this host received, before it was started, too. A hub must have it. */
   get told(): Position {
     return this.#known.last
   }
@@ -153,7 +153,7 @@ export class HubChanges implements Changes {
     return this.#askHub(position)
   }
 
-  /** What the hub knows of tokens besides the directory, as it named that last. */
+  /** The hub's basis for tokens besides the directory, as it named that last. */
   get basis(): string {
     return this.#basis
   }
@@ -171,7 +171,7 @@ export class HubChanges implements Changes {
 
   /**
    * Notes what was touched by a change that was made through this host. The stream will say so, too, but a
-   * client that is told of the change must find it here.
+   * client that hears of the change must find it here.
    */
   touch(records: readonly Pick<FeedRecord, 'touches'>[]): void {
     for (const { touches } of records) {
@@ -183,8 +183,8 @@ export class HubChanges implements Changes {
   }
 
   /**
-   * Whether the stream has told what an answer is true of. Only then the answer may be remembered: the stream
-   * will say when it is void. The process that answers may be another one than that of the stream.
+   * Whether the stream has reached the position of an answer. Only then the answer may be remembered: the
+   * stream will say when it is void. The process that answers may be another one than that of the stream.
    */
   wasTold({ position, basis }: TrueOf): boolean {
     return (
@@ -192,7 +192,7 @@ export class HubChanges implements Changes {
     )
   }
 
-  /** A stream is asked for now. What was known still counts for as long as it did. */
+  /** A stream is asked for now. Known facts count for as long as before. */
   begin(): void {
     this.#stream = undefined
     this.#askedAtMs = this.#now()
@@ -200,7 +200,7 @@ export class HubChanges implements Changes {
 
   /**
    * @throws WrongHub if the response cannot follow the one before
-   * @throws HubBehind if the hub does not have what this host was told
+   * @throws HubBehind if the hub does not have the changes that this host received
    */
   hear(response: HubResponse): void {
     const { position, touched, validForMs, sentAtMs, basis } = response
@@ -219,7 +219,7 @@ export class HubChanges implements Changes {
     for (const listener of this.#listeners) listener()
   }
 
-  /** What the hub said may be wrong. */
+  /** The hub's answers may be wrong. */
   distrust(): void {
     this.#knownUntilMs = Number.NEGATIVE_INFINITY
     this.#recent.touchAll()
@@ -230,7 +230,7 @@ export class HubChanges implements Changes {
   }
 
   #expectForward({ position, sentAtMs, validForMs, touched, basis }: HubResponse): Stream {
-    if (!(validForMs >= 0) || !(sentAtMs >= 0)) throw new WrongHub('it says a time that is none')
+    if (!(validForMs >= 0) || !(sentAtMs >= 0)) throw new WrongHub('it sends an invalid time')
     const { sequence, atMs } = position
     const { told } = this
     const stream = this.#stream
@@ -241,7 +241,7 @@ export class HubChanges implements Changes {
       // A hub that says that everything is void may still lack a change.
       if (isBehind)
         throw new HubBehind(
-          `it is at change ${sequence}, and this sidecar was told of change ${told.sequence}`,
+          `it is at change ${sequence}, and this sidecar has received change ${told.sequence}`,
         )
       if (known === undefined && !isEverything)
         throw new WrongHub('its first response does not say that everything is void')
@@ -259,7 +259,7 @@ export class HubChanges implements Changes {
     this.#recent.touchAll()
     this.#touched.everything++
     this.#told.clear()
-    // Who follows this sidecar must forget everything, too.
+    // The followers of this sidecar must forget everything, too.
     this.#records.startAgain(position)
     this.#followed = { position, records: this.#records }
   }

@@ -28,7 +28,7 @@ import {
 } from './hub-messages.ts'
 
 /**
- * How long one stream is read. The clocks of two machines run apart by some milliseconds in that time; a new
+ * How long one stream is read. The clocks of two machines drift by some milliseconds in that time; a new
  * stream compares them anew.
  */
 const STREAM_MS_MAX = 600_000
@@ -94,8 +94,8 @@ export class HubLine {
    * Asks the hub that is followed, as this sidecar, and the next one if that hub is lost meanwhile: the
    * question must change nothing.
    *
-   * @throws CallError `DIRECTORY_UNAVAILABLE` or `DIRECTORY_CHANGES_LOST`. What a hub refuses to this sidecar
-   *   says nothing of the caller whose call it is.
+   * @throws CallError `DIRECTORY_UNAVAILABLE` or `DIRECTORY_CHANGES_LOST`. A hub's refusal of this sidecar
+   * means nothing for the caller of the call.
    */
   async ask<T>(path: string, request: Buffer, read: (bytes: Buffer) => T): Promise<T> {
     const client = this.#client
@@ -113,7 +113,7 @@ export class HubLine {
     }
   }
 
-  /** What a caller is told where the hub does not answer this sidecar. */
+  /** The error for a caller where the hub does not answer this sidecar. */
   #asOwn(error: unknown): unknown {
     const outage = this.#options.changes.outage()
     if (isOfLostChanges(outage)) return outage
@@ -123,8 +123,8 @@ export class HubLine {
   }
 
   /**
-   * Hands on the call of another one, with what it presents. It must not get the rights of this sidecar,
-   * which only proves who hands it on.
+   * Forwards the call of another one, with its secrets. It must not get the rights of this sidecar,
+   * which only proves who forwards it.
    *
    * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere, with what the hub says of that call
    */
@@ -224,7 +224,7 @@ export class HubLine {
       'grpc.max_receive_message_length': RESPONSE_BYTES_MAX,
       // Otherwise the proxy of the environment gets what is for this machine, in plaintext.
       'grpc.enable_http_proxy': isThisMachine(address) ? 0 : 1,
-      // Each worker, and each stream after a failure, has a connection of its own.
+      // Each worker, and each stream after a failure, has a separate connection.
       'grpc.use_local_subchannel_pool': 1,
     })
     const earlier = this.#client
@@ -246,7 +246,7 @@ export class HubLine {
       try {
         const response = responseOf(bytes)
         changes.hear(response)
-        // What the hub says of time would count from a moment that is too long ago.
+        // The hub's times would count from a moment that is too long ago.
         if (hasJumped()) resolve()
         clearTimeout(quiet)
         quiet = setTimeout(() => reject(new Error('it says nothing any more')), QUIET_MS_MAX)
@@ -283,7 +283,7 @@ export class HubLine {
   }
 }
 
-/** @throws WrongHub if these bytes are no response: what the hub said before may be as wrong */
+/** @throws WrongHub if these bytes are not a response: earlier answers of the hub may be as wrong */
 function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> {
   try {
     return readHubResponse(bytes)
@@ -292,7 +292,7 @@ function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> {
   }
 }
 
-/** The error of a stream: what the hub says, or else what became of the connection. */
+/** The error of a stream: the error of the hub, or else that of the connection. */
 function lossOr(error: ServiceError): Error {
   const refusal = refusalOf(error)
   return isOfLostChanges(refusal) || refusal instanceof RefusedElsewhere ? refusal : error

@@ -19,7 +19,7 @@ export const GET_PROMOTED_MATRIX = `${SERVICE}/GetPromotedMatrix`
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
 
-/** What the hub says. @param details an encoded `google.rpc.Status` */
+/** The error that the hub sends. @param details an encoded `google.rpc.Status` */
 export function callErrorOf(details: Buffer, message: string): CallError {
   for (const { typeUrl, value } of Status.decode(new BinaryReader(details)).details) {
     if (typeUrl !== ERROR_INFO) continue
@@ -33,7 +33,7 @@ export function callErrorOf(details: Buffer, message: string): CallError {
 /**
  * Reads an answer of the hub.
  *
- * @param read throws an Error if these bytes are no such answer
+ * @param read throws an Error if these bytes are not such an answer
  * @throws CallError `DIRECTORY_UNAVAILABLE` then
  */
 export function readAnswer<T>(bytes: Buffer, read: (bytes: Buffer) => T): T {
@@ -45,7 +45,7 @@ export function readAnswer<T>(bytes: Buffer, read: (bytes: Buffer) => T): T {
 }
 
 /**
- * Asks for what came after what this sidecar was told.
+ * Asks for the changes after those that this sidecar received.
  *
  * @param basis of what it remembers; empty: it remembers nothing, so that everything is void
  */
@@ -62,19 +62,19 @@ function toldMessage({ sequence, atMs }: Position, basis: string): wire.Position
   return sequence === 0 && basis === '' ? undefined : { change: sequence, recordedAt: new Date(atMs), basis }
 }
 
-/** @returns undefined: none was promoted @throws Error if these bytes are no such response */
+/** @returns undefined: none was promoted @throws Error if these bytes are not such a response */
 export function readPromotedMatrix(bytes: Buffer): KeptMatrix | undefined {
   const { digest, content } = wire.GetPromotedMatrixResponse.decode(new BinaryReader(bytes))
   return digest === '' ? undefined : { digest, content: Buffer.from(content) }
 }
 
-/** What was answered, and what that is true of. */
+/** The answer, and the position for which it holds. */
 export interface Described {
   readonly tokens: readonly (DescribedToken | undefined)[]
   readonly of: TrueOf
 }
 
-/** @throws Error if these bytes are no such response */
+/** @throws Error if these bytes are not such a response */
 export function readDescribed(bytes: Buffer): Described {
   const { tokens, position } = wire.DescribeTokensResponse.decode(new BinaryReader(bytes))
   return {
@@ -85,7 +85,7 @@ export function readDescribed(bytes: Buffer): Described {
   }
 }
 
-/** @throws Error if these bytes are no such response */
+/** @throws Error if these bytes are not such a response */
 export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDigest: string | undefined } {
   const { position, rules, voided, validFor, sentAt } = wire.WatchChangesResponse.decode(
     new BinaryReader(bytes),
@@ -149,7 +149,7 @@ const REVOKE = `${SERVICE}/Revoke`
 const READS = /\/(Get|List|Preview)[^/]*$/
 
 /**
- * What a change that was handed on to the hub touches here, before the stream of the hub says so.
+ * The facts that a change forwarded to the hub touches here, before the stream of the hub says so.
  *
  * @param answer of the hub, which has made the change
  * @returns as of a record of the feed; `undefined`: nothing

@@ -20,7 +20,7 @@ export class HubPromotion {
   of(line: Pick<HubLine, 'ask'>): PromotedMatrices {
     return {
       inForce: () => inForceAt(line),
-      // A hub does not tell of earlier ones.
+      // A hub does not send earlier ones.
       wasPromoted: async () => (await inForceAt(line)) !== undefined,
       watch: (listener) => {
         this.#watchers.add(listener)

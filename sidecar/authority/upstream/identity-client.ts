@@ -1,5 +1,5 @@
 /**
- * HTTP to an identity endpoint of somebody else (§4.1). A call ends within the upstream's time limit,
+ * HTTP to a foreign identity endpoint (§4.1). A call ends within the upstream's time limit,
  * whatever the endpoint does. No redirect is followed: it would carry a password or a token to an address
  * that is not configured.
  */
@@ -71,7 +71,7 @@ interface Call {
 
 /**
  * The longest header that common servers accept as they are installed, in bytes. For a longer one some close
- * the connection or answer 500, which says nothing of other calls: anyone can send a long token.
+ * the connection or answer 500, which has no meaning for other calls: every client can send a long token.
  */
 const COMMON_HEADER_BYTES = 8_192
 
@@ -137,7 +137,7 @@ export class IdentityClient {
     return this.#call({ lane: 'revoke', method: 'DELETE', headers, repeats: 2, isLong })
   }
 
-  /** What is asked. It has no credentials. */
+  /** The address that is asked. It has no credentials. */
   get url(): string {
     return this.#options.tokensUrl
   }
@@ -296,7 +296,7 @@ export class IdentityClient {
   }
 }
 
-/** Of a call whose failure says nothing of others. */
+/** Of a call whose failure has no meaning for others. */
 function failOnce(error: unknown): never {
   throw error instanceof AttemptError ? error.error : error
 }

@@ -33,12 +33,12 @@ export interface IssuedTokensOptions {
 /** A token to obtain, and how. */
 export interface Wish {
   /**
-   * What the token depends on: who logs in where, with which version of the secret, and for what. Texts are
-   * joined as JSON, so that no two wishes have one key.
+   * The parts on which the token depends: the login, its place, the version of the secret, and the scope.
+   * Texts are joined as JSON, so that no two wishes have one key.
    */
   readonly parts: readonly string[]
   readonly obtain: () => Promise<IssuedToken>
-  /** Whether the issuer still vouches for a token of the cache. */
+  /** Whether the issuer still verifies a token of the cache. */
   readonly isActive: (token: IssuedToken) => MaybePromise<boolean>
   /**
    * Whether a failure is remembered for a while, so that callers who repeat themselves cause no storm of
@@ -72,7 +72,7 @@ interface Entry {
   readonly begins: Moment
   /** When calls wait for the new token. */
   readonly due: Moment
-  /** When it is given no more. */
+  /** When it is no longer given. */
   readonly ends: Moment
 }
 
@@ -86,13 +86,13 @@ interface Moment {
 interface Login {
   readonly token: Promise<IssuedToken>
   /**
-   * What callers wait for who could have the old token: the new one, or `undefined` where there is none in
-   * time. The first of them sets the time.
+   * The token for which callers wait that could have the old one: the new one, or `undefined` where there is
+   * none in time. The first of them sets the time.
    */
   inTime?: Promise<IssuedToken | undefined>
 }
 
-/** What is remembered of a wish that failed. */
+/** The memory of a wish that failed. */
 interface Failure {
   readonly error: unknown
   readonly count: number
@@ -155,7 +155,7 @@ export class IssuedTokens {
     })
   }
 
-  /** Forgets the tokens that do not belong any more. @param belongs judges by the parts of the wish */
+  /** Forgets the tokens that no longer belong. @param belongs judges by the parts of the wish */
   retain(belongs: (parts: readonly string[]) => boolean): void {
     for (const key of this.#cache.keys()) {
       const entry = this.#cache.get<Entry>(key)
@@ -285,7 +285,7 @@ export class IssuedTokens {
     return this.#monotonicMs() >= monotonicMs || this.#now() >= wallMs
   }
 
-  /** `NodeCache` refuses a key too many. What ends soonest is worth least. */
+  /** `NodeCache` refuses a key too many. The token that ends soonest is worth least. */
   #makeRoom(): void {
     if (this.size < this.#tokensMax) return
     let [soonest, endsMs] = ['', Number.POSITIVE_INFINITY]

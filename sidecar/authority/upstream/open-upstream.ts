@@ -1,5 +1,5 @@
 /**
- * Opens an upstream: its client, its authority and the cache of what it vouches for. Loaded where one is
+ * Opens an upstream: its client, its authority and the cache of tokens that it verifies. Loaded where one is
  * configured.
  */
 import type { TokenKind } from '../../../engine/index.ts'
@@ -42,7 +42,7 @@ interface TokenGiver {
 export interface UpstreamSurroundings {
   /** The profile that validates, as it is now. */
   readonly profile: (name: string) => TokenGiver | undefined
-  /** Whether somebody else has the account: the directory, or another upstream that names it. */
+  /** Whether another authority has the account: the directory, or another upstream that names it. */
   readonly hasOwner: (account: string, upstream: string) => MaybePromise<boolean>
   readonly onUnknown: UpstreamVerifierOptions['onUnknown']
   readonly events: UpstreamVerifierEvents & ResilienceEvents

@@ -109,7 +109,7 @@ export class PasswordCommand implements PasswordSource {
         reject(callError('PROFILE_PASSWORD_UNAVAILABLE', { profile: this.#profile, problem }))
       const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: OUTPUT_BYTES_MAX } as const
       const options = { ...limits, encoding: 'buffer' } as const
-      // What the program prints as errors may quote secrets, so it goes nowhere.
+      // The errors that the program prints may quote secrets, so they are dropped.
       const child = execFile(program, args, options, (error, stdout) => {
         const line = secretLine(stdout)
         if (error !== null) fail(problemOf(error, timeoutMs))

@@ -21,13 +21,13 @@ export interface CredentialRequester {
 /** The holder of a profile with what they log in with. */
 export type ProfileRequester = PasswordRequester | CredentialRequester
 
-/** Who issues the tokens of a profile. */
+/** The issuer of the tokens of a profile. */
 export interface Issuer {
   /** Identifies it, with what its tokens depend on. */
   readonly id: string
   /** @param profile name of the profile, for errors @throws CallError */
   issue(profile: string, requester: ProfileRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
-  /** Whether it still vouches for a token of the cache. @throws CallError where it does not answer */
+  /** Whether it still verifies a token of the cache. @throws CallError where it does not answer */
   isActive(token: IssuedToken, kind: TokenKind): MaybePromise<boolean>
   /** Whether a failed login is remembered for a while. */
   readonly rememberFailures: boolean

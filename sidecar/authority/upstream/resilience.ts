@@ -1,6 +1,6 @@
 /**
- * What to do when an upstream fails: repeat what may be repeated, wait as long as it asks, and leave it alone
- * while it is down.
+ * The reaction to a failure of an upstream: repeat what may be repeated, wait as long as it asks, and leave
+ * it alone while it is down.
  */
 import {
   BrokenCircuitError,
@@ -15,7 +15,7 @@ import {
 } from 'cockatiel'
 import { type CallError, callError } from '../../base/call-error.ts'
 
-/** What an attempt that failed means for the next one. */
+/** The consequences of a failed attempt for the next one. */
 interface Consequences {
   /** Whether the upstream is out of order, for the circuit breaker. */
   readonly outage?: boolean
@@ -51,7 +51,7 @@ export interface ResilienceTimes {
   readonly monotonicMs: () => number
 }
 
-/** What an operator should see. */
+/** The events that an operator should see. */
 export interface ResilienceEvents {
   /** The upstream has failed too often in a row, and is left alone for a while. */
   readonly onLeftAlone: (upstream: string, problem: string) => void
@@ -69,7 +69,7 @@ const TIMES: ResilienceTimes = {
   monotonicMs: () => performance.now(),
 }
 
-/** After so many calls that failed in a row the upstream is left alone for a while. */
+/** After this number of failed calls in a row the upstream is left alone for a while. */
 const FAILURES_MAX = 5
 
 export class Resilience {

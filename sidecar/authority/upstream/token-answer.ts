@@ -1,6 +1,6 @@
 /**
  * Reads what an identity endpoint says of a token, and believes nothing that is not exactly as expected
- * (§4.1). What was wrong is said in words. No message quotes the answer, which may hold a token.
+ * (§4.1). Faults are described in words. No message quotes the answer, which may hold a token.
  */
 import { hash } from 'node:crypto'
 import type { Scope } from '../../../engine/index.ts'
@@ -36,7 +36,7 @@ const ROLES_MAX = 1_000
 /** Lifetime of a token whose answer has no body (§1), in milliseconds. */
 const LIFETIME_MS = 86_400_000
 
-/** Who logged in, and for what. */
+/** The user of a login, and its scope. */
 export interface Asked {
   /** `undefined`: an application credential, whose answer must have a body that names its user and scope. */
   readonly userName: string | undefined
@@ -114,7 +114,7 @@ function withoutBody(
   }
 }
 
-/** The lifetime of a token whose answer does not tell it: 24 hours from the answer. */
+/** The lifetime of a token whose answer does not have it: 24 hours from the answer. */
 function lifetimeOf(
   { headers: { date } }: Answer,
   nowMs: number,
@@ -126,6 +126,8 @@ function lifetimeOf(
 
 /** @param otherwiseMs when the token expires if the body does not say; `undefined`: the body must say */
 function readDescription(body: string, value: string, nowMs: number, otherwiseMs?: number): DescribedToken {
+  // Survives: `{ firstProblem: true }` → `{}`, `true` → `false`. It only spares to look for further problems,
+  // which are not reported.
   const reading = readJson(body, { firstProblem: true })
   if (!reading.ok) throw new AnswerFault('a body of JSON with each key once')
   const token = object(object(reading.value, 'a JSON object').token, 'an object in `token`')
@@ -179,7 +181,7 @@ function rejectRestricted(token: JsonObject): void {
   const { application_credential: credential } = token
   if (credential === undefined) return
   const { access_rules: rules } = object(credential, 'an object in `token.application_credential`')
-  if (rules !== undefined) throw new AnswerFault('a token without access rules of its own')
+  if (rules !== undefined) throw new AnswerFault('a token without access rules')
 }
 
 function rolesOf(roles: unknown): string[] {

@@ -1,6 +1,6 @@
 /**
- * An identity endpoint of somebody else as an authority: issues tokens by its login (§4.1), says which tokens
- * are genuine, and revokes them. It keeps nothing: what is remembered of its answers is in `issued-tokens.ts`
+ * A foreign identity endpoint as an authority: issues tokens by its login (§4.1), says which tokens
+ * are genuine, and revokes them. It keeps nothing: its remembered answers are in `issued-tokens.ts`
  * and `verified-tokens.ts`.
  */
 import { buildIssuanceBody, type Scope, type TokenKind } from '../../../engine/index.ts'
@@ -12,8 +12,8 @@ import type { CredentialRequester, ProfileRequester } from './profile-tokens.ts'
 import { AnswerFault, type DescribedToken, readIssuedToken, readValidatedToken } from './token-answer.ts'
 
 /**
- * What an upstream says of a token. `own_token_refused`: it does not know the token that asked. `unusable`:
- * what it says is not as expected.
+ * The answer of an upstream about a token. `own_token_refused`: it does not know the token that asked.
+ * `unusable`: its answer is not as expected.
  */
 export type Validation =
   | { readonly type: 'genuine'; readonly described: DescribedToken }
@@ -146,7 +146,7 @@ function credentialBody({ account, credential, secret }: CredentialRequester): o
   }
 }
 
-/** A token that an upstream vouches for. The upstream does not say of which sort its user is (§5.1). */
+/** A token that an upstream verifies. The upstream does not say of which sort its user is (§5.1). */
 export function verifiedToken(upstream: string, kind: TokenKind, described: DescribedToken): VerifiedToken {
   const { id, scope, projectId, subject, issuedAtMs, expiresAtMs, roles, catalog } = described
   return {

@@ -1,5 +1,5 @@
 /**
- * Which tokens an upstream vouches for. A token that it vouched for is believed for a stated time and never
+ * The tokens that an upstream verifies. A token that it verified is believed for a stated time and never
  * past its expiry; one that it does not know is refused for a shorter time. Every age is read from the
  * clock of what is remembered (`elapsedMs`), every expiry from the wall clock.
  */
@@ -21,7 +21,7 @@ export interface UpstreamVerifierOptions {
   readonly negativeCacheMs: number
   /** Beginnings of its tokens; empty: any. */
   readonly tokenPrefixes: readonly string[]
-  /** Whether the upstream may vouch for tokens of an account. */
+  /** Whether the upstream may verify tokens of an account. */
   readonly vouchesFor: (account: string) => MaybePromise<boolean>
   /** The token of the user who validates. @param rejected the one that the upstream has just refused */
   readonly ownToken: (
@@ -29,9 +29,9 @@ export interface UpstreamVerifierOptions {
     rejected?: Secret,
   ) => MaybePromise<Pick<IssuedToken, 'value'>>
   /**
-   * The upstream does not know a token of this digest. A profile that obtained it there gives it no more.
+   * The upstream does not know a token of this digest. A profile that obtained it there no longer gives it.
    *
-   * @param genuine whether the upstream vouched for it before
+   * @param genuine whether the upstream verified it before
    * @returns the token, if a profile had it
    */
   readonly onUnknown: (upstream: string, digest: string, genuine: boolean) => VerifiedToken | undefined
@@ -42,11 +42,11 @@ export interface UpstreamVerifierOptions {
   readonly monotonicMs?: (() => number) | undefined
 }
 
-/** What an operator should see. Each is called once a minute at most. */
+/** The events that an operator should see. Each is called once a minute at most. */
 export interface UpstreamVerifierEvents {
   /** The upstream does not let the sidecar validate tokens, so Check gets no answer. */
   readonly onRefused: (upstream: string, error: CallError) => void
-  /** The upstream vouched for a token of an account that it may not vouch for. The token is denied. */
+  /** The upstream verified a token of an account that it may not verify. The token is denied. */
   readonly onForeignAccount: (upstream: string, account: string) => void
 }
 

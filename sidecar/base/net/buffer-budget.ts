@@ -1,4 +1,4 @@
-/** What all connections of a server hold in memory together. */
+/** The memory that all connections of a server hold together. */
 
 /**
  * Of each four bytes three are invited. The last one is for bytes that cannot be made to wait, and for one
@@ -28,14 +28,14 @@ export class Budget {
   }
 
   /**
-   * So much one connection may hold in addition, in bytes: half of the room, so that some is left for the
+   * The bytes that one connection may hold in addition: half of the room, so that some is left for the
    * next one.
    */
   get share(): number {
     return Math.max(0, Math.floor((INVITED * this.#most - this.bytes - this.promised) / 2))
   }
 
-  /** What is neither held nor promised, in bytes. Beyond the maximum it is negative. */
+  /** The bytes that are neither held nor promised. Beyond the maximum it is negative. */
   get room(): number {
     return this.#most - this.bytes - this.promised
   }

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 
-/** What identifies a TCP connection. */
+/** The fields that identify a TCP connection. */
 type Ends = Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>>
 
 export class BySocket<T> {

@@ -31,7 +31,7 @@ export interface CertificateEvents {
 /** Time between two looks at the files, in milliseconds. */
 const POLL_MS = 1_000
 
-/** So long before it ends, a certificate should be renewed, in milliseconds: 30 days. */
+/** The time before its end at which a certificate should be renewed, in milliseconds: 30 days. */
 export const RENEWED_MS_BEFORE = 2_592_000_000
 
 export class WatchedCertificates {
@@ -46,7 +46,7 @@ export class WatchedCertificates {
   constructor(at: string, files: CertificateFiles, { onChanged, onRefused }: CertificateEvents) {
     const options = {
       pollMs: POLL_MS,
-      // All files at once: a certificate without its key is of no use.
+      // All files at once: a certificate without its key is useless.
       read: () => readCertificates(at, files),
       onChanged: (changed: Certificates) => {
         // Another of the files has brought these already.

@@ -1,17 +1,17 @@
 /**
- * The connections of a listener, and who gives way where there are as many as there may be. A connection that
- * waits for its client gives way to a new one: of the source with the most connections first. So a client
- * cannot block a listener for others by holding connections, and a client that holds few loses none.
+ * The connections of a listener, and the evicted one where there are as many as there may be. A connection
+ * that waits for its client is evicted for a new one: of the source with the most connections first. So a
+ * client cannot block a listener for others by holding connections, and a client that holds few loses none.
  *
- * Clients of one source cannot be told apart: on this machine, behind a proxy. Half of the places of a source
- * are for its oldest connections on which a client was answered, so that a flood that comes later takes none
- * of them. In the other half the one gives way that has waited longest. So a flood pushes out its own, and a
+ * Clients of one source cannot be distinguished: on this machine, behind a proxy. Half of the places of a
+ * source are for its oldest connections on which a client was answered, so that a later flood does not take
+ * them. In the other half the one that has waited longest is evicted. So a flood pushes out its own, and a
  * new client has the time in which half of the places are taken anew.
  */
 import { ipAddress, networkOf } from '../ip-address.ts'
 
 export interface HeldConnection {
-  /** Who made it (`connectionSource`). */
+  /** Its source (`connectionSource`). */
   readonly source: string
   /**
    * Whether the server works for the client. Otherwise the client is waited for, with an open request or
@@ -38,15 +38,13 @@ export interface TableLimits {
 /** A bound that another connection would exceed. */
 export type TableBound = 'connections' | 'connections_per_address'
 
-/** How many connections that may give way are found in one look at all of them. */
+/** The number of evictable connections that one look at all of them finds. */
 const FOUND_AT_ONCE = 64
 
-/** After a look that found none, there is no other one for so long, in milliseconds. */
+/** After a look that found none, there is no other one for this time, in milliseconds. */
 const LOOK_AGAIN_MS = 5
 
-/**
- * Clients on Unix sockets. Nothing tells them apart, and only the bound of all connections holds for them.
- */
+/** Clients on Unix sockets. They look alike, and only the bound of all connections holds for them. */
 const UNIX_SOCKETS = ''
 
 /**
@@ -80,7 +78,7 @@ export class ConnectionTable<C extends HeldConnection> {
   readonly #open = new Set<C>()
   readonly #perSource = new Map<string, number>()
   /**
-   * Those that give way next, the first one last: of any source, and of one source that has reached its
+   * Those that are evicted next, the first one last: of any source, and of one source that has reached its
    * bound.
    */
   #anyCandidates: Candidate<C>[] = []
@@ -140,7 +138,7 @@ export class ConnectionTable<C extends HeldConnection> {
     return this.#perSource.get(source) ?? 0
   }
 
-  /** @param own whether only connections of the same source may give way */
+  /** @param own whether only connections of the same source may be evicted */
   #displace(source: string, own: boolean): boolean {
     const known = own ? this.#ownCandidates.get(source) : this.#anyCandidates
     const found = this.#next(known ?? [], source) ?? this.#next(this.#look(source, own), source)
@@ -173,7 +171,7 @@ export class ConnectionTable<C extends HeldConnection> {
     )
     if (found.length === 0) this.#fruitlessMs = nowMs
     found.sort((a, b) => b.count - a.count || a.kept - b.kept || a.sinceMs - b.sinceMs)
-    // What comes meanwhile gives way before those with a kept place.
+    // A later connection is evicted before those with a kept place.
     const firstKept = found.findIndex(({ kept }) => kept > 0)
     const free = firstKept < 0 ? found.length : Math.max(1, firstKept)
     const first = found.slice(0, Math.min(free, FOUND_AT_ONCE)).reverse()
@@ -193,7 +191,7 @@ export class ConnectionTable<C extends HeldConnection> {
       const keptBefore = keptOf.get(source) ?? 0
       const isKept = hasAnswered && keptBefore < Math.floor(count * KEPT_PART)
       if (isKept) keptOf.set(source, keptBefore + 1)
-      // Where all others are at work the newest of the kept ones gives way first.
+      // Where all others are at work the newest of the kept ones is evicted first.
       if (!isWorking) found.push({ connection, sinceMs, count, kept: isKept ? count - keptBefore : 0 })
     }
     return found

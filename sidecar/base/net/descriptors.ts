@@ -8,10 +8,10 @@ import { RESERVED_PART } from './http-connections.ts'
  */
 const FREE_MIN = 40
 
-/** Of those, what no connection takes. */
+/** The part of those that no connection takes. */
 const KEPT = 8
 
-/** What a start opens itself, and keeps open: listeners, the files of the directory. */
+/** The descriptors that a start opens, and keeps open: listeners, the files of the directory. */
 const STARTING = 6
 
 /**
@@ -20,7 +20,7 @@ const STARTING = 6
  */
 const PART = 1 / 4
 
-/** What of a configuration needs descriptors beside those for clients of gRPC. */
+/** The parts of a configuration that need descriptors beside those for clients of gRPC. */
 export interface DescriptorNeeds {
   readonly http: { readonly address: string }
   readonly egress: { readonly address: string }
@@ -39,8 +39,8 @@ export interface RoomForConnections {
 }
 
 /**
- * A process without free descriptors would say that it is ready, and accept no connection. Where the limit is
- * not known (only Linux tells it), nothing is checked.
+ * A process without free descriptors would say that it is ready, and not accept a connection. Where the limit
+ * is not known (only Linux has it), nothing is checked.
  *
  * @param needs absent: no listener but one
  * @throws Error that says which limit was expected
@@ -51,7 +51,7 @@ export function expectDescriptors(needs?: DescriptorNeeds): RoomForConnections {
 }
 
 /**
- * The same before anything is opened. Otherwise a start fails at whatever finds no free descriptor first,
+ * The same before anything is opened. Otherwise a start fails at the first part without a free descriptor,
  * which does not always say so: SQLite says that it cannot open its file.
  *
  * @throws Error that says which limit was expected
@@ -60,7 +60,7 @@ export function expectDescriptorsToStart(): void {
   expectFree(STARTING)
 }
 
-/** @returns how many are free beside so many more */
+/** @returns how many are free beside that number */
 function expectFree(more: number): number {
   const found = descriptors() ?? { limit: Number.POSITIVE_INFINITY, open: 0 }
   const free = found.limit - found.open - more
@@ -70,7 +70,7 @@ function expectFree(more: number): number {
   )
 }
 
-/** Whether so many more files cannot be opened. */
+/** Whether that number of further files cannot be opened. */
 export function lacksDescriptors(count: number): boolean {
   const opened: number[] = []
   try {

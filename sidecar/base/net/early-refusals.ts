@@ -1,11 +1,11 @@
 /**
- * Requests over HTTP that are refused before any route sees them. Node tells of some by the code of an error,
- * and answers others itself, without a word to the program.
+ * Requests over HTTP that are refused before any route sees them. Node reports some by the code of an error,
+ * and answers others itself, without a report.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What such a request exceeded or broke, for logs and metrics. */
+/** The bound or rule that such a request broke, for logs and metrics. */
 export type EarlyBound = 'header_list' | 'request_time' | 'requests' | 'plaintext' | 'protocol_error' | 'host'
 
 export interface EarlyRefusal {
@@ -16,7 +16,7 @@ export interface EarlyRefusal {
 
 export interface EarlyLimits {
   readonly headerBytesMax: number
-  /** What must arrive in time, and in which. */
+  /** The part that must arrive in time, and the time. */
   readonly inTime: string
 }
 

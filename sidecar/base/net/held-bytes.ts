@@ -1,7 +1,7 @@
-/** Which connections lose what they hold where all of them together hold too much. */
+/** The connections that lose their bytes where all of them together hold too much. */
 
 export interface Holder {
-  /** What the connection holds in memory, in bytes. */
+  /** The bytes that the connection holds in memory. */
   readonly heldBytes: number
   /** Since when that is much (`MUCH_BYTES`), in milliseconds; infinity: it is not known to be. */
   readonly holdsMuchSinceMs: number
@@ -12,14 +12,14 @@ export interface Holder {
 /** A connection that holds more than this for long is closed first. */
 const MUCH_BYTES = 131_072
 
-/** What `holdsMuchSinceMs` is now. */
+/** The value of `holdsMuchSinceMs` now. */
 export function muchSinceMs({ heldBytes, holdsMuchSinceMs }: Holder, nowMs: number): number {
   return heldBytes > MUCH_BYTES ? Math.min(holdsMuchSinceMs, nowMs) : Number.POSITIVE_INFINITY
 }
 
 /**
  * Ends those that hold much, first those that have done so for longest, and then those that hold most, until
- * it is less by so much.
+ * the sum is less by that amount.
  */
 export function releaseMost(holders: Iterable<Holder>, tooMuchBytes: number): void {
   for (let left = tooMuchBytes; left > 0; ) {

@@ -1,7 +1,7 @@
 /**
- * The connections of an HTTP server. When there are as many as there may be, one that waits for its client
- * gives way to a new one, also in the middle of a request. If the server works for all of them, a few more
- * are taken for health checks.
+ * The connections of an HTTP server. When there are as many as there may be, one that waits for its client is
+ * evicted for a new one, also in the middle of a request. If the server works for all of them, a few more are
+ * taken for health checks.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,7 +16,7 @@ import type { ConnectionSource, Listener, Listening } from './connections.ts'
 import { lingerAfter } from './linger.ts'
 import { stopParsing } from './stop-parsing.ts'
 
-/** What of a request and its response matters here, whichever version of HTTP they have. */
+/** The parts of a request and its response that matter here, whichever version of HTTP they have. */
 type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'resume' | 'socket'>
 type Response = Pick<ServerResponse, 'writableEnded' | 'once' | 'prependOnceListener'>
 
@@ -33,7 +33,7 @@ export interface HttpConnectionLimits {
 export type HttpBound = TableBound | 'requests'
 
 /**
- * Connections beyond the bound on which health checks alone are answered: at most so many, and this part of
+ * Connections beyond the bound on which health checks alone are answered: the most of them, and this part of
  * the bound.
  */
 const RESERVED_MAX = 16
@@ -52,7 +52,7 @@ const ALL_REQUESTS_MAX = 4_096
 /** Time between two looks for connections without a request while the server closes, in milliseconds. */
 const CLOSING_POLL_MS = 20
 
-/** How long a connection may then be without one. Node does not look for slow clients any more. */
+/** How long a connection may then be without one. Node no longer looks for slow clients. */
 const CLOSING_IDLE_MS = 1_000
 
 export class HttpConnections {
@@ -118,7 +118,7 @@ export class HttpConnections {
 
   /**
    * The response may go on for ever, as one who watches wants it. The server is not at work on it, and its
-   * connection may give way.
+   * connection may be evicted.
    */
   lasts(request: Request): void {
     for (const exchange of this.#bySocket.get(request.socket)?.exchanges ?? [])

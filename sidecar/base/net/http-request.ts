@@ -1,8 +1,8 @@
-/** What a server of HTTP reads of any request: its connection, where it came from, and its headers. */
+/** The common part of requests to servers of HTTP: their connection, their origin, and their headers. */
 import type { IncomingMessage } from 'node:http'
 import type { IpAddress } from '../ip-address.ts'
 
-/** What the HTTP server hands to its routes, as far as it is read here. */
+/** The request as the HTTP server passes it to its routes, as far as it is read here. */
 interface Received {
   readonly raw: IncomingMessage
   readonly socket: { readonly remotePort?: number | undefined }
@@ -26,7 +26,7 @@ export function originForm(request: Pick<IncomingMessage, 'url' | 'headers'>): s
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** What carries a request: the same object for all requests of a connection, of HTTP/1.1 and of HTTP/2. */
+/** The carrier of a request: the same object for all requests of a connection, of HTTP/1.1 and of HTTP/2. */
 export function carrierOf(request: Pick<IncomingMessage, 'socket'>): object {
   // With HTTP/2 the socket of each request is another object, and the session is the same.
   const { stream } = request as { readonly stream?: { readonly session?: object } }
@@ -36,8 +36,8 @@ export function carrierOf(request: Pick<IncomingMessage, 'socket'>): object {
 const CONNECTIONS = new WeakMap<object, { readonly name: string }>()
 
 /**
- * The connection of a request: the same object for all requests on it. The name tells the connections of a
- * client apart.
+ * The connection of a request: the same object for all requests on it. The name distinguishes the connections
+ * of a client.
  */
 export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>): { readonly name: string } {
   const carrier = carrierOf(raw)

@@ -1,8 +1,8 @@
 /**
  * How a connection of HTTP/1.1 ends while its client is still sending (RFC 9112, section 9.6). Where it is
- * closed with bytes that were not read, or more of them arrive, the system tells the client that it was
- * reset, and the client loses the answer. So first only the sending side ends, and what still arrives is
- * dropped, slowly and up to a bound: others must not wait for it.
+ * closed with bytes that were not read, or more of them arrive, the system resets the client, and the client
+ * loses the answer. So first only the sending side ends, and further bytes are dropped, slowly and up to
+ * a bound: others must not wait for it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -12,13 +12,13 @@ import { stopParsing } from './stop-parsing.ts'
 /** How long a client may take to read its answer and to close the connection, in milliseconds. */
 const LINGER_MS = 2_000
 
-/** Most bytes that are read of one client after its answer. Beyond them it has to wait for the end. */
+/** Most bytes that are read of one client after its answer. Beyond them it must wait for the end. */
 const DISCARDED_BYTES_MAX = 1_048_576
 
-/** Bytes that are dropped at a time. It is what one read of the system brings. */
+/** Bytes that are dropped at a time. One read of the system brings it. */
 const PART_BYTES = 65_536
 
-/** What a chunk costs beside its bytes. Chunks can have one byte each. */
+/** The cost of a chunk beside its bytes. Chunks can have one byte each. */
 const CHUNK_BYTES = 128
 
 /** Time between two such parts, of all connections together, in milliseconds. */
@@ -27,7 +27,7 @@ const PACE_MS = 1
 const lingering = new WeakSet<Socket>()
 const discarding = new WeakSet<Readable>()
 
-/** What waits until it may be read again, in the order of its turns. */
+/** The streams that wait until they may be read again, in the order of its turns. */
 const waiting = new Set<Readable>()
 
 type Request = IncomingMessage & { readonly stream?: { close(): void } }
@@ -78,7 +78,7 @@ function endSoon(socket: Socket, last = ''): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** @param onTooMuch is called at the bound; then no more is read */
+/** @param onTooMuch is called at the bound; then reading stops */
 function drop(from: Readable, onTooMuch: () => void): void {
   if (discarding.has(from)) return
   discarding.add(from)

@@ -80,7 +80,7 @@ function listening(
     server.once('error', fail)
     server.listen(where, () => {
       server.off('error', fail)
-      // A connection that cannot be accepted, for example without a free descriptor, is no error of the
+      // A connection that cannot be accepted, for example without a free descriptor, is not an error of the
       // listener.
       server.on('error', () => {})
       resolve()

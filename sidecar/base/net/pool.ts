@@ -1,4 +1,4 @@
-/** Connections to servers of others: what every pool of them has in common. */
+/** Connections to servers of others: the common part of their pools. */
 import { buildConnector, Pool } from 'undici'
 
 export interface PoolOptions
@@ -16,7 +16,7 @@ export const UNCODED = { 'accept-encoding': 'identity' } as const
 
 const CODINGS: ReadonlySet<string> = new Set(['gzip', 'br', 'deflate', 'zstd', 'compress', 'x-gzip'])
 
-/** How the body of an answer is coded, in a word that quotes nothing of it; `undefined`: it is not. */
+/** How the body of an answer is coded, in a word that does not quote it; `undefined`: it is not. */
 export function codingOf(contentEncoding: string | readonly string[] | undefined): string | undefined {
   const coding = String(contentEncoding ?? '').toLowerCase()
   if (coding === '' || coding === 'identity') return undefined

@@ -4,7 +4,7 @@
  */
 const RETRY_AFTER_MS_MAX = 300_000
 
-/** What `Retry-After` says, in milliseconds: seconds, or a date by the clock of the server. */
+/** The value of `Retry-After`, in milliseconds: seconds, or a date by the clock of the server. */
 export function retryAfterMs(headers: Readonly<Record<string, unknown>>): number | undefined {
   const value = headers['retry-after']
   if (typeof value !== 'string') return undefined

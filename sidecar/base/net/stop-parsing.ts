@@ -1,7 +1,7 @@
 /** The one place that overwrites a private part of Node. */
 import type { Socket } from 'node:net'
 
-/** What Node's parser of HTTP/1.1 takes for an error. */
+/** The value that Node's parser of HTTP/1.1 takes for an error. */
 const REFUSED = -1
 
 /**

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { addressInUse, type TakenAddress } from '../address.ts'
 
-/** Who may connect to a socket. */
+/** The rights to connect to a socket. */
 export interface SocketAccess {
   /** Of the socket: 0600, 0660 or 0666. */
   readonly mode: number
@@ -53,7 +53,7 @@ function makeSharedFolder(path: string, access: SocketAccess): void {
   const folder = dirname(path)
   const everyone = (access.mode & 0o006) !== 0
   if (!existsSync(folder)) {
-    // Without those above it: no one could enter them either.
+    // Without those above it: no process could enter them either.
     mkdirSync(folder, { mode: 0o700 })
     giveToGroup(folder, access)
     chmodSync(folder, everyone ? 0o755 : 0o750)
@@ -63,7 +63,7 @@ function makeSharedFolder(path: string, access: SocketAccess): void {
   if (mode & 0o001 || (!everyone && gid === access.group?.id && mode & 0o010)) return
   const whom = everyone ? 'every user' : `the group ${access.group?.name}`
   throw new Error(
-    `grpc address unix:${path}: expected a folder of its own that ${whom} may enter, or none yet; found mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`,
+    `grpc address unix:${path}: expected a separate folder that ${whom} may enter, or none yet; found mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`,
   )
 }
 

@@ -34,7 +34,7 @@ function asWritten(name: string): string {
   return WRITTEN.get(name) ?? name
 }
 
-/** What a server of HTTP/1.1 makes its answers of: `createServer({ ServerResponse: WrittenResponse })`. */
+/** The response class of a server of HTTP/1.1: `createServer({ ServerResponse: WrittenResponse })`. */
 export class WrittenResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {

@@ -37,7 +37,7 @@ export function addAdministrationCommands(program: Command, terminal: Terminal):
   if (audit !== undefined) addAuditExportCommand(audit)
 }
 
-/** Who an operator is; said once in the help of each group. */
+/** The meaning of an operator; stated once in the help of each group. */
 export const OPERATOR_NOTE =
   "An operator holds a caller token with rights over the directory, for example the data folder's administrator-token."
 

@@ -1,5 +1,5 @@
 /**
- * What an administration command prints: the fields of the contract, as a table for people or as JSON for
+ * The output of an administration command: the fields of the contract, as a table for people or as JSON for
  * programs.
  */
 
@@ -40,7 +40,7 @@ const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
   2: 'projects',
 }
 
-/** A list as a table, a record as its fields, and what has both as fields with the table below. */
+/** A list as a table, a record as its fields, and an answer with both as fields with the table below. */
 function describe(answer: Shown): string {
   const entries = Object.entries(answer)
   const [[name, value] = ['', undefined], ...rest] = entries

@@ -1,4 +1,4 @@
-/** What an administration command asks before it destroys something: whom it is about, and what ends. */
+/** The question of an administration command before it destroys a record: its subject, and its effects. */
 import type { DirectoryClient } from '../../../clients/typescript/index.ts'
 import type { Permission } from '../../../proto/gen/portcullis/v1/directory.ts'
 import { counted } from '../terminal/output.ts'
@@ -44,7 +44,7 @@ const DISABLED: Readonly<Record<string, string>> = {
   'control panel user': 'The tokens of the user open nothing until the user is enabled again.',
 }
 
-/** Only where the user loses something, or what they log in with ends. */
+/** Only where the user loses something, or their factors end. */
 export async function updateServiceUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],
@@ -56,7 +56,7 @@ export async function updateServiceUser(
   return aboutChange(before, after, `service user ${name} of account ${account}`, NEW_PASSWORD)
 }
 
-/** Only where the user loses something, or what they log in with ends. */
+/** Only where the user loses something, or their factors end. */
 export async function updateControlPanelUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],
@@ -68,7 +68,7 @@ export async function updateControlPanelUser(
   return aboutChange(before, { owner, roles: role }, whom, 'an invitation')
 }
 
-/** Only where the user is none yet. */
+/** Only where the user is not one yet. */
 export async function grantValidator(
   directory: DirectoryClient,
   [account = '', name = '']: string[],

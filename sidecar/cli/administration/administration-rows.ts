@@ -58,7 +58,7 @@ export interface Row {
   readonly options: readonly Option[]
   /** The options of the command's example. */
   readonly example?: readonly string[]
-  /** What to ask before the call; `undefined` where it would destroy nothing. */
+  /** The question before the call; `undefined` where it would destroy nothing. */
   readonly question?: Call<string | undefined>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a change takes away from users who exist: permissions, roles, ownership, being a validator, being
- * enabled.
+ * The rights that a change takes away from existing users: permissions, roles, ownership, being a validator,
+ * being enabled.
  */
 import type { DirectoryFile } from '../../authority/administration/directory-file.ts'
 import type { AccountListing } from '../../authority/administration/directory-listing.ts'
@@ -23,7 +23,7 @@ export interface Loss {
   readonly what: readonly string[]
 }
 
-/** What a user has before and no longer has after a change. */
+/** The rights that a user loses by a change. */
 export function lossesOf(before: Rights, after: Rights): string[] {
   const lost = (kind: string, had: readonly string[] = [], has: readonly string[] | undefined) =>
     has === undefined ? [] : had.filter((each) => !has.includes(each)).map((each) => `${kind} ${each}`)
@@ -45,7 +45,7 @@ export function raisesRights({ owner = false, roles = [], validator }: Rights, a
   )
 }
 
-/** What users lose where a directory file is applied to these accounts. */
+/** The rights that users lose where a directory file is applied to these accounts. */
 export function lossesByFile(file: DirectoryFile, accounts: readonly AccountListing[]): Loss[] {
   const listed = new Map(accounts.map((account) => [account.account, account]))
   return file.accounts.flatMap(({ account, service_users = [], control_panel_users = [] }) => {

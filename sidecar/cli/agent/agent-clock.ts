@@ -1,4 +1,4 @@
-/** The two clocks of the agent: one that tells when a token expires, and a monotonic one. */
+/** The two clocks of the agent: one that shows when a token expires, and a monotonic one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Clock {

@@ -57,7 +57,7 @@ export class Agent {
   }
 
   /**
-   * Reads the configuration again. What has not changed goes on undisturbed. One that cannot be used changes
+   * Reads the configuration again. Unchanged parts go on undisturbed. One that cannot be used changes
    * nothing.
    */
   reload(): void {

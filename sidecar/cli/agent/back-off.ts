@@ -1,4 +1,4 @@
-/** When to try again what failed: later each time, and not at the same moment as everybody else. */
+/** When to try again after a failure: later each time, and not at the same moment as all other clients. */
 
 /** The first pause, in milliseconds. */
 const FIRST_MS = 1_000

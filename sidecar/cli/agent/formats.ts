@@ -47,7 +47,7 @@ function tokenJson({
   }
 }
 
-/** What a Kubernetes client takes from a credential plugin. */
+/** The credential that a Kubernetes client takes from a credential plugin. */
 function execCredential({ value, expiresAt }: IssuedToken): object {
   return {
     apiVersion: 'client.authentication.k8s.io/v1',

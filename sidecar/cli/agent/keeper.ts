@@ -114,7 +114,7 @@ export class Keeper {
     if (this.#isRenewalDue()) await this.#ask()
     else if (clock.monotonicMs() >= this.#checkAtMs) await this.#check()
     this.#expireIfDue()
-    // Somebody has deleted it.
+    // It was deleted.
     if (this.#issued !== undefined && this.#written && !this.#expired && !fileExists(token.file))
       this.#written = false
     if (!this.#written && clock.monotonicMs() >= this.#writing.notBeforeMs) this.#write()

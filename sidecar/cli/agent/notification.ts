@@ -4,7 +4,7 @@ import { readAtMost, SMALL_FILE_BYTES_MAX } from '../../base/bounded-file.ts'
 import type { AgentToken } from '../../config/agent-config.ts'
 
 /**
- * Runs the command and sends the signal. What the command prints is not kept, because it may print the token.
+ * Runs the command and sends the signal. Its output is not kept, because it may print the token.
  *
  * @throws Error that says why it failed
  */
@@ -22,7 +22,7 @@ function runCommand(
     const child = spawn(program, args, {
       env: { ...process.env, PORTCULLIS_TOKEN_FILE: file },
       stdio: 'ignore',
-      // A group of its own, so that everything that it started can be killed with it.
+      // A separate group, so that everything that it started can be killed with it.
       detached: true,
     })
     const timer = setTimeout(() => {
@@ -48,7 +48,7 @@ function pidOf(path: string): number {
   } catch (error) {
     throw new Error(`the pid file cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
-  // 0 and negative numbers are groups of processes, and 1 is everybody's parent.
+  // 0 and negative numbers are groups of processes, and 1 is the parent of all processes.
   if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) < 2)
     throw new Error('expected the number of a process in the pid file')
   return Number(text)

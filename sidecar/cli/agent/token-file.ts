@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** Who may read a file. */
+/** The rights to read a file. */
 export interface FileAccess {
   readonly mode: number
   /** Number of the user; `undefined`: as it comes. */
@@ -31,10 +31,10 @@ export interface FileAccess {
  */
 export function replaceFile(path: string, text: string, { mode, uid, gid }: FileAccess): void {
   const folder = dirname(path)
-  // Always the same name: what an agent that was killed left behind is replaced, and does not pile up.
+  // Always the same name: the file of a killed agent is replaced, and such files do not pile up.
   const temporary = join(folder, `.${basename(path)}.portcullis-agent`)
   rmSync(temporary, { force: true })
-  // `wx`: whatever somebody else puts there meanwhile, a link included, is not written to.
+  // `wx`: a file or link that another process puts there meanwhile is not written to.
   const file = openSync(temporary, 'wx', 0o600)
   try {
     try {

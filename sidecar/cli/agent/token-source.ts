@@ -14,7 +14,7 @@ import type { AgentConfig, AgentToken, TokenPurpose } from '../../config/agent-c
 interface Connected {
   readonly client: Client
   readonly callerToken: Secret | undefined
-  /** Which files of TLS it was opened with. */
+  /** The files of TLS that it was opened with. */
   readonly files: string
 }
 

@@ -17,7 +17,7 @@ import type { Tls } from '../tls.ts'
 
 type Tcp = Exclude<ListenAddress, { type: 'unix' }>
 
-/** What a sidecar says of itself: it has answered, so it lives. */
+/** The health that a sidecar reports: it has answered, so it lives. */
 export interface FoundHealth {
   /** `ready`, or why it is not. */
   readonly status: string

@@ -1,4 +1,4 @@
-/** What `portcullis backup` and `restore` do. */
+/** The work of `portcullis backup` and `restore`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandLine } from '../../authority/actor.ts'
@@ -76,7 +76,7 @@ export async function backUp(file: string, options: BackupOptions): Promise<void
     print(
       [
         `${file}: ${described(details)}`,
-        ...(keys ? [`${options.keys}: ${keys.length} signing keys and the pepper; keep it apart`] : []),
+        ...(keys ? [`${options.keys}: ${keys.length} signing keys and the pepper; keep it elsewhere`] : []),
       ].join('\n'),
     )
 }
@@ -110,7 +110,7 @@ export async function restoreFiles(
   if (file !== undefined) expectKeys(data, newKeys || (keys !== undefined && !pepperOnly))
   await confirm(terminal, options, () =>
     replace
-      ? `Replace ${file === undefined ? 'the keys' : 'the directory'} by ${file ?? options.keys}? What was changed after the backup is undone.`
+      ? `Replace ${file === undefined ? 'the keys' : 'the directory'} by ${file ?? options.keys}? Changes after the backup are undone.`
       : undefined,
   )
   const restored =

@@ -10,11 +10,11 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = withPlace(program.command('backup'))
     .description('Back up the directory to a new file. A running sidecar continues to serve.')
     .argument('<file>', 'the new file')
-    .option('--keys <file>', 'a second new file for the signing keys and the pepper: keep it apart')
+    .option('--keys <file>', 'a second new file for the signing keys and the pepper: keep it elsewhere')
   addHelpParts(backup, {
     examples: ['backup directory.backup', 'backup directory.backup --keys keys.backup --json'],
     notes: [
-      'The file contains password hashes. Anyone who has both files can sign tokens.',
+      'The file contains password hashes. A thief of both files can sign tokens.',
       'The configuration, the matrix, certificates and the files of the audit archive are files already: copy them yourself.',
     ],
   }).action(async (file: string, options: BackupOptions) => {

@@ -82,7 +82,7 @@ function certificateOf({ certificateDns: dns, certificateUri: uri }: NewCallerOp
 type Part = Readonly<Record<string, string>>
 type Entry = Readonly<Record<string, string | readonly string[] | Part>>
 
-/** @param identifiedBy the key that says by what the caller is known */
+/** @param identifiedBy the key that identifies the caller */
 function entryOf(name: string, identifiedBy: Entry, { right, profile, expiresAt }: NewCallerOptions): Entry {
   return {
     name,

@@ -112,7 +112,7 @@ function describe(api: string, answer: CheckAnswer, hints: readonly string[]): s
   if (token !== undefined) {
     const scope = token.scope.project === undefined ? '' : `, project ${token.scope.project}`
     const expiry = token.expiresAt === undefined ? 'no expiry' : `expires ${token.expiresAt.toISOString()}`
-    const authority = token.authority === undefined ? '' : `, vouched for by ${token.authority}`
+    const authority = token.authority === undefined ? '' : `, verified by ${token.authority}`
     rows.push([
       paint('dim', 'token'),
       `${token.kind} of ${token.subject.type} ${token.subject.name}, account ${token.scope.account}${scope}, ${expiry}${authority}`,

@@ -30,7 +30,7 @@ export function addCompletionCommands(program: Command): void {
     .action(async (words: string[]) => print(answerText(await complete(program, words))))
 }
 
-/** What can stand in place of a word. */
+/** A completion in place of a word. */
 export interface Completion {
   readonly candidates: readonly Candidate[]
   /** Whether the shell is to offer paths as well. */

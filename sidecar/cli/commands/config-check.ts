@@ -1,4 +1,4 @@
-/** What `portcullis config` does. */
+/** The work of `portcullis config`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Engine } from '../../../engine/index.ts'
@@ -61,8 +61,8 @@ async function problemsOf(options: ConfigOptions): Promise<ConfigProblems> {
 }
 
 /**
- * What keeps a sidecar from starting with this configuration, as far as it can be known without opening
- * anything.
+ * The problems that keep a sidecar from starting with this configuration, as far as it can be known without
+ * opening anything.
  */
 export async function problemsOfConfig(config: Config): Promise<ConfigProblems> {
   const { checkConfig } = await import('../../process/open/check-config.ts')
@@ -93,7 +93,7 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
 }
 
 /**
- * What can only be said under the matrix: the routes of requests, and those of egress.
+ * The problems that need the matrix: the routes of requests, and those of egress.
  *
  * @returns what is denied, where a matrix was promoted in the directory of this host: then a sidecar starts
  * @throws ConfigError, or an Error of the matrix
@@ -114,7 +114,7 @@ async function checkUnderRules(config: Config): Promise<string[]> {
   )
 }
 
-/** What the configuration names, and this matrix does not have. @throws ConfigError */
+/** The ids in the configuration that this matrix does not have. @throws ConfigError */
 export async function problemsUnder(config: Config, engine: Engine): Promise<readonly string[]> {
   const { problemsOfRoutes } = await import('../../process/open/under-matrix.ts')
   const found = problemsOfRoutes(config, engine)

@@ -81,7 +81,7 @@ export function addDecisionsCommand(program: Command, terminal: Terminal): void 
   )
 }
 
-/** What was given may be the token itself, so it is not shown. */
+/** The given text may be the token itself, so it is not shown. */
 function fingerprintOf(text: string): string {
   if (!/^[0-9a-f]{32}$/i.test(text))
     throw usageError('--fingerprint: expected 32 hexadecimal digits; --token takes the value of a token')

@@ -1,4 +1,4 @@
-/** Commands to try with a demo account, by what the matrix has. */
+/** Commands to try with a demo account, by the content of the matrix. */
 import { fieldValue } from '../../../engine/credentials.ts'
 import type { CompiledApi, Engine, TokenKind } from '../../../engine/index.ts'
 import { withArticle } from '../../../engine/messages.ts'

@@ -26,7 +26,7 @@ import { paint } from '../terminal/terminal.ts'
 import { type DemoPaths, demoCommands, staticKind } from './demo-commands.ts'
 import { matrixTable } from './matrix/table.ts'
 
-/** What the demo account holds. */
+/** The content of the demo account. */
 export interface Demo {
   readonly account: string
   readonly project: string

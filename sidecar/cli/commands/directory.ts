@@ -186,7 +186,7 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
   return reading.value as DirectoryFile
 }
 
-/** What to ask before the file is applied; `undefined` where it takes nothing away. */
+/** The question before the file is applied; `undefined` where it takes nothing away. */
 function questionAbout(
   path: string,
   wanted: DirectoryFile,
@@ -208,7 +208,7 @@ function describeApplied({ created, changed, secrets }: Applied): string {
   return [
     `created ${counts.join(', ')}`,
     ...(changes.length > 0
-      ? [`changed; tokens based on what was taken away are no longer valid:\n${columns(changes)}`]
+      ? [`changed; tokens based on removed rights are no longer valid:\n${columns(changes)}`]
       : []),
     ...(risen.length > 0
       ? [

@@ -32,7 +32,7 @@ export function addExplainCommand(program: Command): void {
   })
 }
 
-/** What a section number in the output refers to. */
+/** The meaning of a section number in the output. */
 const SOURCE_NOTE =
   'The source is the document that the matrix is made from. A section of it is written with §.'
 

@@ -85,7 +85,7 @@ function answerOf({ headerValue: _, ...answer }: IssuedToken): object {
   return answer
 }
 
-/** Who asks, and for what. */
+/** The requester, and the scope of the token. */
 function addRequestOptions(command: Command): Command {
   return command
     .option('--account <account>', 'account number of the service user')
@@ -133,7 +133,7 @@ async function unknownApi(
   return error
 }
 
-/** What reads secrets: loaded with the first command that asks a sidecar. */
+/** The readers of secrets: loaded with the first command that asks a sidecar. */
 type Readers = Pick<
   typeof import('../sidecar-connection.ts'),
   'readSecretLine' | 'readTokenLine' | 'secretOfVariable'

@@ -1,6 +1,6 @@
 /**
  * A server that npm runs ends with npm. npm hands a signal to the shell between them at most, which dies of
- * it without a word to the server; SIGKILL is passed on by no one. So the server looks whether its parents
+ * it without a word to the server; No process passes on SIGKILL. So the server looks whether its parents
  * are still the same.
  *
  * Only where npm waits for the server: one that was put into the background on purpose outlives whatever
@@ -40,7 +40,7 @@ export function npmWaits(script: string | undefined): boolean {
 
 /**
  * The parent, and where that is a shell its parent too: `sh` of Debian stays between npm and the command,
- * others replace themselves with it. Only Linux tells of a process that is not ours; elsewhere `sh` is one
+ * others replace themselves with it. Only Linux shows a process that is not ours; elsewhere `sh` is one
  * that does not stay.
  */
 function parentsNow(): readonly number[] {

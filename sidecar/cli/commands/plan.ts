@@ -32,7 +32,7 @@ export function addPlanCommand(program: Command): void {
   })
 }
 
-/** What a sidecar with these rules sends, so that both commands and calls have the same fields. */
+/** The message of a sidecar with these rules, so that both commands and calls have the same fields. */
 async function planMessage(engine: Engine, plan: Plan): Promise<object> {
   const { PlanResponse } = await import('../../../proto/gen/portcullis/v1/authorization.ts')
   const { planResponse } = await import('../../contract/responses.ts')

@@ -20,7 +20,7 @@ import { sampleText } from './replay-text.ts'
 
 export interface Report {
   readonly replay: Replay
-  /** How many lines are no lines of a decision log. */
+  /** The number of lines that are not of a decision log. */
   readonly malformed: number
   readonly logs: readonly string[]
   /** Of the other matrix. */

@@ -1,4 +1,4 @@
-/** What `portcullis replay` does. It is loaded when the command runs. */
+/** The work of `portcullis replay`. It is loaded when the command runs. */
 import { createReadStream } from 'node:fs'
 import { compile } from '../../../engine/index.ts'
 import { readLines } from '../../signals/decision-log/read-line.ts'

@@ -14,7 +14,7 @@ import {
 import { counted } from '../terminal/output.ts'
 import { paint } from '../terminal/terminal.ts'
 
-/** Lines of the logs that are no lines of a decision log. */
+/** Lines of the logs that are not of a decision log. */
 export interface MalformedLines {
   readonly count: number
   /** The first ones, and the log that each is in. */

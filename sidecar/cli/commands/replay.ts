@@ -29,7 +29,7 @@ export function addReplayCommand(program: Command): void {
       '0 nothing would change, 1 something would, or may, or a line is malformed, 2 no answer; with --fail-on: 1 only for that',
     notes: [
       '--html needs no server: the file sends no requests. It has accounts, addresses and ids of users, as the log does.',
-      'What the authorities said about a credential, and which headers a request had, is taken from the log.',
+      'The answers of the authorities about a credential, and the headers of a request, are taken from the log.',
     ],
   }).action(async (logs: string[], options: ReplayOptions) =>
     (await import('./replay-logs.ts')).replayLogs(logs, options),

@@ -1,8 +1,8 @@
-/** What `portcullis restore` says: what the restored directory no longer knows. */
+/** The warnings of `portcullis restore`: the changes that the restored directory no longer has. */
 import type { KeyDifference } from '../../authority/keys-backup.ts'
 import type { Restored } from '../../directory/backup/restore.ts'
 
-/** What a person must know, and may need to repeat. @param ended whether no earlier IAM token is accepted */
+/** Facts for a person, and changes to repeat. @param ended whether no earlier IAM token is accepted */
 export function warningsOf(
   { details, replaced, staticTokensEnded, foreignStaticTokens }: Restored,
   ended: boolean,

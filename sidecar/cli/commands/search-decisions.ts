@@ -1,4 +1,4 @@
-/** What `portcullis decisions` does. It is loaded when the command runs. */
+/** The work of `portcullis decisions`. It is loaded when the command runs. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { COPIED_TOKEN_EXPECTED, copiedTokens } from '../../base/copied-token.ts'
@@ -174,7 +174,7 @@ function countsJson(counts: Counts, by: Counted | undefined, users: UserNames): 
   return escapedJson(JSON.stringify({ decisions, ...(by !== undefined && { counts: values, further }) }))
 }
 
-/** The line as it is, with the names of what it has by its id, and what explains it. */
+/** The line as it is, with the names of its ids, and its explanation. */
 function jsonLine(
   { line, text }: FoundIn,
   users: UserNames,
@@ -205,7 +205,7 @@ function causeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? error.message
 }
 
-/** What the options ask for. */
+/** The query of the options. */
 async function queryOf(
   options: DecisionsOptions,
   config: Config,
@@ -328,7 +328,7 @@ class Names {
   }
 }
 
-/** The directory; `undefined`: there is none on this host, and nobody said where it is. */
+/** The directory; `undefined`: there is none on this host, and no option names its place. */
 function directoryOf(config: Config, { data }: DecisionsOptions): DirectoryPlace | undefined {
   const place = { file: join(config.data, DIRECTORY_FILE), shared: sharedDirectoryOf(config) }
   return place.shared !== undefined || data !== undefined || existsSync(place.file) ? place : undefined
@@ -351,7 +351,7 @@ async function logsOf(
     } catch (error) {
       throw new CommandError('FAILED_PRECONDITION', `${path} cannot be read (${causeOf(error as Error)})`)
     }
-  // Each may be of another host, so each is a log of its own: then their order is that of their lines.
+  // Each may be of another host, so each is a separate log: then their order is that of their lines.
   logs.push(...files.map((each) => [each]))
   if (logs.length === 0)
     throw new CommandError(

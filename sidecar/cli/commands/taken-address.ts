@@ -1,4 +1,4 @@
-/** What to do about a listening address that another process has. */
+/** The advice for a listening address that another process has. */
 import { type TakenAddress, takenAddressOf } from '../../base/address.ts'
 import type { Config } from '../../config/config.ts'
 import { readTextFile } from '../../config/text-file.ts'

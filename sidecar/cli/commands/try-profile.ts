@@ -17,7 +17,7 @@ import {
 } from '../../config/profiles-config.ts'
 import { readRules } from '../read-rules.ts'
 
-/** What was tried, and what came of it in words. No secret. */
+/** A step that was tried, and its result in words. No secret. */
 export interface Step {
   readonly step: 'configuration' | 'password' | 'secret' | 'login' | 'revocation'
   readonly ok: boolean
@@ -104,7 +104,7 @@ async function logInToDirectory(
 ): Promise<void> {
   const { withAuthority } = await import('../administration/administer-directory.ts')
   const { commandLine } = await import('../../authority/actor.ts')
-  const { changeDirectory } = await import('../../authority/administration/change.ts')
+  const { changeDirectory } = await import('../../authority/administration/change-directory.ts')
   await withAuthority(
     config,
     async ({ authority, administration }) => {
@@ -139,7 +139,7 @@ function kindOf({ project }: Scope, kinds: ReadonlyMap<string, TokenKind>): Toke
   throw new ConfigError(`matrix: expected a token kind that can be issued with ${level} scope`)
 }
 
-/** The profile and its upstream alone: what is wrong with others is not its fault. */
+/** The profile and its upstream alone: faults of others do not count. */
 function onlyProfile({ profiles, upstreams }: Config, name: string): Pick<Config, 'profiles' | 'upstreams'> {
   const profile = profiles?.[name] as NonNullable<Config['profiles']>[string]
   const { upstream: wanted } = profile

@@ -96,7 +96,7 @@ function fixOf(error: unknown, folder: string): string {
     : 'remove the cause that the message names, and run portcullis doctor again; the directory may be whole'
 }
 
-/** What SQLite needs beside the file to read it. */
+/** The space that SQLite needs beside the file to read it. */
 const READING_BYTES = 1_048_576
 
 function versionFinding(subject: string, { version, expectedVersion }: DirectoryState): Finding {
@@ -126,7 +126,7 @@ function clockFindings(
   const fix = 'synchronise the clocks, for example with chrony'
   if (clockMs !== undefined) {
     const apartMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0)
-    const text = `the clocks of this host and of PostgreSQL are ${(apartMs / 1000).toFixed(1)} s apart`
+    const text = `the clocks of this host and of PostgreSQL differ by ${(apartMs / 1000).toFixed(1)} s`
     if (apartMs > CLOCK_MS_MAX) return [error(URL_KEY, `${text}; new tokens may be denied`, fix)]
     return [apartMs > CLOCK_MS_WORTH_SAYING ? warning(URL_KEY, text, fix) : ok(URL_KEY, text)]
   }

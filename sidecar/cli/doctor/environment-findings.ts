@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from './finding.ts'
 const OF_COMMANDS = ['PORTCULLIS_HEADER', 'PORTCULLIS_PASSWORD']
 
 /**
- * What Kubernetes sets in the pods beside a service, for example of the name `portcullis`:
+ * The variables that Kubernetes sets in the pods beside a service, for example of the name `portcullis`:
  * `PORTCULLIS_SERVICE_HOST`, `PORTCULLIS_PORT_50051_TCP`.
  */
 const OF_KUBERNETES = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:$|_\d+_(?:TCP|UDP|SCTP)(?:_|$))/

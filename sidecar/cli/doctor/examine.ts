@@ -1,4 +1,4 @@
-/** What `portcullis doctor` does. */
+/** The work of `portcullis doctor`. */
 import { existsSync } from 'node:fs'
 import type { Engine } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
@@ -52,7 +52,7 @@ export async function examine(options: SidecarOptions, now: () => number): Promi
   }
   const { problems } = await problemsOfConfig(config)
   const findings = [...environmentFindings(config, process.env), ...(await examineConfig(config, now))]
-  // What a check of its own has found comes with the better advice.
+  // A finding of a special check comes with the better advice.
   const said = findings.map(({ message }) => message)
   const others = problems.filter((problem) => !said.some((each) => problem.includes(each)))
   return [...others.map((problem) => error(subject, problem, FIX_CONFIGURATION)), ...findings]

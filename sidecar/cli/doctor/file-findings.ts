@@ -12,7 +12,7 @@ import type { Config } from '../../config/config.ts'
 import { exposedFiles } from '../../config/secret-files.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
 
-/** A clock that is so much behind has jumped. */
+/** A clock that is behind by more than this has jumped. */
 const CLOCK_MS_MAX = 60_000
 /** With less room a change of the directory may fail soon, in bytes. */
 const ROOM_MIN = 256 * 1024 * 1024

@@ -1,13 +1,13 @@
-/** What `doctor` finds: one line for each thing that it looked at. */
+/** A finding of `doctor`: one line for each part that it examined. */
 
 export interface Finding {
   readonly severity: 'ok' | 'warning' | 'error'
-  /** What kind of thing was looked at. */
+  /** The kind of part that was examined. */
   readonly check: Check
   /** The file, address or key of the configuration. */
   readonly subject: string
   readonly message: string
-  /** What a person can do about it. */
+  /** The remedy for a person. */
   readonly fix?: string
 }
 

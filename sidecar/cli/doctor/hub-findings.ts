@@ -12,7 +12,7 @@ const { ok, warning, error } = findingsOf('hubs')
 
 /**
  * @param engine of the configured matrix, where it can be read
- * @param told what this host was told before
+ * @param told the position that this host received before
  */
 export async function hubFindings(
   { addresses, token, tls, stalenessMs, timeoutMs }: HubConfig,
@@ -20,7 +20,7 @@ export async function hubFindings(
   told: Position | undefined,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  // It begins with what this host was told, and nothing of it is written.
+  // It begins with the position of this host, and writes none.
   const known = new KnownPosition()
   if (told !== undefined) known.note(told)
   const changes = new HubChanges({ stalenessMs, known })

@@ -19,7 +19,7 @@ export function proxyFindings(config: Config, nowMs: number): Finding[] {
     return [
       warning(
         KEY,
-        `observe mode is over since ${config.proxies.observe_until}: requests that are denied do not pass`,
+        `observe mode ended at ${config.proxies.observe_until}: requests that are denied do not pass`,
         'remove `proxies.mode` and `proxies.observe_until`',
       ),
     ]

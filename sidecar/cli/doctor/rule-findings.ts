@@ -109,8 +109,8 @@ export async function sidecarFindings(
 }
 
 /**
- * Asks the sidecar whether it should get traffic, as probes do. What it finds of its directory or its hub may
- * be otherwise than what is found from here.
+ * Asks the sidecar whether it should get traffic, as probes do. Its view of its directory or its hub may
+ * differ from the view from here.
  */
 export async function readinessFindings({ grpc, http, health }: Config): Promise<Finding[]> {
   const isAsked = (listener: { readonly address: string; readonly tls?: object }) =>
@@ -136,7 +136,7 @@ function isFixed(address: string): boolean {
   return parsed !== undefined && (parsed.type === 'unix' || parsed.port !== 0)
 }
 
-/** What is wrong with an address is found where the configuration is checked. */
+/** The check of the configuration finds the faults of an address. */
 function parsedOrNone(address: string): ReturnType<typeof parseAddress> | undefined {
   try {
     return parseAddress('grpc.address', address)

@@ -70,7 +70,7 @@ export interface FailureOptions {
   readonly json: boolean
   /** Options that the command has, for what the sidecar calls otherwise. */
   readonly flags?: readonly string[]
-  /** What a person can do about it; on a line of its own. */
+  /** The remedy for a person; on a separate line. */
   readonly hint?: string | undefined
 }
 

@@ -14,7 +14,7 @@ export const GROUPS = {
 export interface HelpParts {
   /** Command lines without `portcullis`. */
   readonly examples: readonly string[]
-  /** What the exit codes mean, where there is more to say than 0 and 2. */
+  /** The meaning of the exit codes, where there is more to say than 0 and 2. */
   readonly exitCodes?: string
   /** Anything else that a reader must know. */
   readonly notes?: readonly string[]

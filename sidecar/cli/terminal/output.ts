@@ -1,4 +1,4 @@
-/** What every command prints, and the options that every command with a connection has. */
+/** The output of every command, and the options that every command with a connection has. */
 import { type Command, Option } from 'commander'
 import { DEFAULT_DATA_FOLDER } from '../../base/data-folder.ts'
 import { escapedJson } from '../../base/visible-text.ts'
@@ -66,7 +66,7 @@ export function addConnectionOptions(command: Command): Command {
   return addAddressOptions(command).option('--json', 'print the answer, or the error, as one line of JSON')
 }
 
-/** Who asks. */
+/** The options for the requester. */
 export function addIdentityOptions(command: Command): Command {
   return command
     .option('--data <dir>', `data folder with the operator's token ${DATA_DEFAULT}`)
@@ -77,7 +77,7 @@ export function addIdentityOptions(command: Command): Command {
     )
 }
 
-/** Which sidecar is asked. */
+/** The options for the address of the sidecar. */
 export function addAddressOptions(command: Command): Command {
   return command
     .option(

@@ -1,6 +1,6 @@
 /**
- * What options and arguments take, by the name of their placeholder: `--api <api>` takes the id of an API.
- * Messages, completion and the examples of the help read this one table.
+ * The values of options and arguments, by the name of their placeholder: `--api <api>` takes the id of an
+ * API. Messages, completion and the examples of the help read this one table.
  */
 import type { Command } from 'commander'
 import { usageError } from './errors.ts'
@@ -12,7 +12,7 @@ export const COMPLETE = '__complete'
 export type Source = 'apis' | 'token kinds' | 'files' | 'folders' | readonly string[]
 
 export interface Placeholder {
-  /** What is expected, with an article. */
+  /** The expected value, with an article. */
   readonly expected: string
   /** A value for examples. */
   readonly example: string

@@ -19,8 +19,8 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
 }
 
 /**
- * Numbers that each escape code of `paint` has beside its own, until `forTerminal` has told it from those of
- * a server or a file, which cannot know them.
+ * Numbers that each escape code of `paint` has beside its own, until `forTerminal` has distinguished it from
+ * those of a server or a file, which cannot know them.
  */
 const OWN = Array.from({ length: 4 }, () => randomInt(1_000, 10_000)).join(';')
 
@@ -32,7 +32,7 @@ const OWN_CONTROLS = new RegExp(`(\\n|\\t|\\u001b\\[\\d+;${OWN}m)`)
 /**
  * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that
  * move the cursor, hide text, turn its direction or look like a verdict in colour. They are written as
- * escapes; what `paint` added stays.
+ * escapes; the codes of `paint` stay.
  */
 export function forTerminal(text: string): string {
   return text
@@ -49,11 +49,11 @@ export function forbidColor(): void {
 
 /** Where a person can be asked. Tests bring their own. */
 export interface Terminal {
-  /** Whether somebody can see the question and type the answer. */
+  /** Whether a person can see the question and type the answer. */
   readonly interactive: boolean
   /** Asks and returns the line that was typed; empty where the input ended. */
   ask(question: string): Promise<string>
-  /** As `ask`, and what is typed is not shown. */
+  /** As `ask`, without showing the typed text. */
   askSecret(question: string): Promise<string>
 }
 
@@ -77,7 +77,7 @@ export const processTerminal: Terminal = {
   },
   async askSecret(question) {
     process.stderr.write(question)
-    // The line is edited here, and what that would show goes nowhere.
+    // The line is edited here, without output.
     const output = new Writable({ write: (_chunk, _encoding, done) => done() })
     const lines = createInterface({ input: process.stdin, output, terminal: true })
     // Else Ctrl-C would be an empty answer.

@@ -1,4 +1,4 @@
-/** Which headers Envoy's adapter reads: a cheap question that leaves out most names, and the exact one. */
+/** The headers that Envoy's adapter reads: a cheap question that leaves out most names, and the exact one. */
 import type { Engine } from '../../../engine/index.ts'
 import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import { relevanceTo } from '../../proxies/identity-headers.ts'
@@ -44,11 +44,15 @@ function newFilter(engine: Engine, further: readonly string[]): HeaderFilter {
   for (const name of [...names, ...further]) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
   return {
     isRelevant:
+      // Survives: `further.length === 0` → `false`. It only spares a look into an empty list for each header
+      // that is not relevant.
       further.length === 0 ? isRelevant : (name) => isRelevant(name) || further.includes(name.toLowerCase()),
     mayBeRelevant: (length, third) =>
       // The third character of every identity header.
       (third | 0x20) === LETTER_P ||
       length < 3 ||
+      // Survives: `length > NAME_LENGTH_MAX` → `false`. Beyond the end of the array there is no number, so
+      // that is not 0 either.
       length > NAME_LENGTH_MAX ||
       maybe[placeOf(length, third)] !== 0,
   }

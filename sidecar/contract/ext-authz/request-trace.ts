@@ -1,4 +1,4 @@
-/** What an Envoy's question says of the trace of the client's request. Loaded where there are traces. */
+/** The trace context in an Envoy's question, of the client's request. Loaded where there are traces. */
 import type { TraceCarrier } from '../../base/tracing.ts'
 import type { HeaderFilter } from './header-filter.ts'
 import { readAsked } from './request.ts'
@@ -12,13 +12,14 @@ const TRACE_HEADERS: HeaderFilter = {
   mayBeRelevant: (length: number) => LENGTHS.has(length),
 }
 
-/** @returns undefined: nothing, also where the bytes are no such message, which its handler says */
+/** @returns undefined: nothing, also where the bytes are not such a message, which its handler reports */
 export function traceIn(request: Buffer): TraceCarrier | undefined {
-  // Most requests belong to no trace, and this look costs hardly anything.
+  // Most requests do not belong to a trace, and this look costs hardly anything.
   if (!request.includes(TRACEPARENT)) return undefined
   let asked: ReturnType<typeof readAsked>
   try {
     asked = readAsked(request, TRACE_HEADERS)
+    // Survives: `{` → `{}`. Nothing is returned then either.
   } catch {
     return undefined
   }

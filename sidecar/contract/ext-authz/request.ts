@@ -21,9 +21,9 @@ import type { HeaderFilter } from './header-filter.ts'
 
 type Pair = readonly [name: string, value: string]
 
-/** What Envoy asks about a request. */
+/** The question of Envoy about a request. */
 export interface Asked {
-  /** What Envoy's operator says about the route. */
+  /** The settings of Envoy's operator for the route. */
   readonly context: Pair[]
   /**
    * The relevant headers of the request, of both fields that can carry them: a credential that is in both is
@@ -31,7 +31,7 @@ export interface Asked {
    * that is not must not become one.
    */
   readonly headers: Pair[]
-  /** Address that Envoy got the request from; empty: it is no IP address. */
+  /** Address that Envoy got the request from; empty: it is not an IP address. */
   peer: string
   method: string
   host: string
@@ -176,6 +176,7 @@ function readHeader(fields: Fields, reading: Reading): void {
     if (number === HEADER_VALUE.key) {
       // Every header of every request is asked about, so the cheap question comes first.
       const maybe = filter.mayBeRelevant(fields.lengthAhead(), fields.byteAhead(2))
+      // Survives: `maybe` → `true`. It only spares to read a name that is not looked at.
       if (maybe) key = fields.characters()
       if (!maybe || !filter.isRelevant(key)) {
         fields.abandon(end)

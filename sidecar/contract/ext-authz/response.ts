@@ -32,7 +32,7 @@ const WRITER = new FieldWriter()
 /**
  * The request may pass.
  *
- * @param changes `undefined`: what is usual for its token
+ * @param changes `undefined`: the usual ones for its token
  */
 export function allowedResponse(
   outcome: CheckOutcome,
@@ -54,7 +54,7 @@ function encodedOk({ set, removed }: HeaderChanges): Buffer {
   return WRITER.finish()
 }
 
-/** What is written about a token at each request. */
+/** The facts that are written about a token at each request. */
 interface KnownToken {
   readonly rulesDigest: string
   /**
@@ -117,7 +117,7 @@ export function undecidedResponse(answer: DenialAnswer, reason: string): Buffer 
   return WRITER.finish()
 }
 
-/** What stands in the place of facts about a token: in observe mode nothing is said of a request's sender. */
+/** The value in place of facts about a token: in observe mode nothing is said of a request's sender. */
 const OBSERVED = encodedStruct({ observed: true })
 
 /**
@@ -185,7 +185,7 @@ function writeHeader(field: number, [name, value]: Headers[number]): void {
   WRITER.end(option)
 }
 
-/** What is said of each decision, encoded. A decision is about one API, unless that one is unknown. */
+/** The fields of each decision, encoded. A decision is about one API, unless that one is unknown. */
 const DECISIONS = new WeakMap<Decision, { readonly api: string; readonly encoded: Buffer }>()
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What is in the backup of a directory: one line that describes it, then a line for each row. It is the same
+ * The content of a directory's backup: one line that describes it, then a line for each row. It is the same
  * for both stores.
  */
 import { expectInRange } from '../column-ranges.ts'
@@ -28,8 +28,8 @@ export interface Replaced {
   /** Revocations of it that the backup did not have; they are kept. */
   readonly revocations: number
   /**
-   * Its changes of after the backup, which are undone; `undefined`: it has another history, so they cannot be
-   * told.
+   * Its changes of after the backup, which are undone; `undefined`: it has another history, so they are
+   * unknown.
    */
   readonly undone: readonly { readonly action: string; readonly count: number }[] | undefined
   /** Why it cannot be read; its revocations of after the backup are lost then. */
@@ -59,7 +59,7 @@ export function exact(value: unknown): unknown {
 
 export type StoredValue = string | number | bigint | null | Buffer
 
-/** @throws Error if a value of it is none of a row, or a number is outside of its range */
+/** @throws Error if a value of it does not fit a row, or a number is outside of its range */
 export function decoded(row: BackupRow[1]): StoredValue[] {
   const whole = Object.entries(row).map(([column, value]) => [column, fromDigits(column, value)] as const)
   return Object.values(expectInRange(Object.fromEntries(whole))).map((value) => {
@@ -70,7 +70,7 @@ export function decoded(row: BackupRow[1]): StoredValue[] {
   })
 }
 
-/** What `exact` wrote as digits. */
+/** The number that `exact` wrote as digits. */
 function fromDigits(column: string, value: unknown): unknown {
   const digits = column.endsWith('_us') && typeof value === 'string' && /^-?\d{1,19}$/.test(value)
   return digits ? BigInt(value) : value

@@ -8,9 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { isOfRestoration } from '../../base/data-folder.ts'
 import { isDamage } from '../sqlite-snapshot.ts'
 
-/**
- * Removes such files. What a restoration still writes stays, and what this process may not open or remove.
- */
+/** Removes such files. One that a restoration still writes stays, and one that this process may not open. */
 export function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter(isOfRestoration)) {
     const path = join(folder, name)
@@ -30,7 +28,7 @@ function isAbandoned(path: string): boolean {
     database.exec('BEGIN EXCLUSIVE')
     return true
   } catch (error) {
-    // It was killed at a moment when its file was none of SQLite yet.
+    // It was killed at a moment when its file was not one of SQLite yet.
     return isDamage(error)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Puts a backup in the place of a directory. What was revoked after the backup is not in it. So the IAM
+ * Puts a backup in the place of a directory. A revocation after the backup is not in it. So the IAM
  * tokens that were issued after it are revoked for good, and the revocations of the directory that is
  * replaced are kept, where it can be read.
  */
@@ -28,7 +28,7 @@ export interface RestoreOptions {
   readonly endTokens: boolean
   /** Whether every static token is revoked. */
   readonly endStaticTokens: boolean
-  /** Who restores, for the audit trail. */
+  /** The person who restores, for the audit trail. */
   readonly actor: string
   /** Fingerprint of the pepper that the directory is going to be used with. */
   readonly pepper: string
@@ -39,7 +39,7 @@ export interface Restored {
   readonly details: BackupDetails
   /** Number of the restoration among the changes. */
   readonly change: number
-  /** What was there before. */
+  /** The directory that was there before. */
   readonly replaced: Replaced | undefined
   /** Where the file is that was replaced; `undefined`: there was none, or the directory is shared. */
   readonly keptAs: string | undefined

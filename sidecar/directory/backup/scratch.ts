@@ -51,7 +51,7 @@ export class Scratch implements Disposable {
       return scratch
     } catch (error) {
       scratch[Symbol.dispose]()
-      // What SQLite says of its error code, because its messages may quote values.
+      // SQLite's text for its error code, because its messages may quote values.
       const { errstr, message } = error as { errstr?: string; message: string }
       if (message.startsWith(`${backup}: `)) throw error
       throw new Error(`${backup}: the backup cannot be loaded (${errstr ?? message})`)
@@ -125,7 +125,7 @@ export class Scratch implements Disposable {
     return isThere(this.#prepare(query).get(parameters)?.presence, known)
   }
 
-  /** What the audit trail says of a change, to compare two directories. */
+  /** The audit trail's record of a change, to compare two directories. */
   recordOf(change: number): string {
     return JSON.stringify(this.#database.prepare(recordQuery(change)).get() ?? null)
   }

@@ -1,4 +1,4 @@
-/** What verification asks before it answers from memory. */
+/** The question of verification before it answers from memory. */
 import type { CallError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Remembered } from './recent-changes.ts'
@@ -22,15 +22,15 @@ export interface Changes {
    */
   knownForMs(): number | undefined
   /**
-   * The error of a question now: the directory does not answer, and what was known no longer counts; or it
+   * The error of a question now: the directory does not answer, and the memory no longer counts; or it
    * has lost changes. `undefined`: it is answered. Health is this, wherever it is asked for.
    */
   outage(): CallError | undefined
   /** The last record that is known with all before it, after a look for more at hand. */
   latest(): Position | undefined
   /**
-   * Whether this directory has the record of a position that a follower was told, or what stands for it: a
-   * restoration that has ended the tokens of that time, or the archive. If it has, what is followed is no
+   * Whether this directory has the record of a position that a follower received, or a substitute: a
+   * restoration that has ended the tokens of that time, or the archive. If it has, the followed feed is no
    * older when it resolves. Otherwise its changes are lost.
    *
    * @throws CallError where it cannot be asked
@@ -39,20 +39,20 @@ export interface Changes {
   /**
    * Calls `listener` whenever records were read or everything was forgotten.
    *
-   * @param lookMs longest time between two looks for more, in milliseconds, where nothing tells of them;
+   * @param lookMs longest time between two looks for more, in milliseconds, where no notification comes;
    *   default: as for those who follow from outside
    * @returns what ends that
    */
   watch(listener: () => void, lookMs?: number): () => void
 }
 
-/** What was read of the feed. */
+/** The records that were read of the feed. */
 export interface Followed {
   readonly position: Position
   readonly records: RecentRecords
 }
 
-/** What metrics say of it. */
+/** Its state for metrics. */
 export interface ChangesState {
   /** Number of the last change that is known with all before it. */
   readonly position: number

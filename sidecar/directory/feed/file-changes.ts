@@ -16,7 +16,7 @@ import type { Position } from './touches.ts'
  */
 export const VERSION_AGE_MS_MAX = 1
 
-/** Time between two looks at the file while somebody follows its changes, in milliseconds. */
+/** Time between two looks at the file while a process follows its changes, in milliseconds. */
 const LOOK_MS = 5
 
 /** The connection that reads the file. */
@@ -29,7 +29,7 @@ export interface FileReader {
 }
 
 /**
- * What any process changed in the file. As long as the version is the same, nothing was. The writer is
+ * The changes of all processes in the file. As long as the version is the same, nothing was. The writer is
  * another connection than the reader, so changes of this process count, too.
  */
 export class FileChanges implements Changes {
@@ -121,7 +121,7 @@ export class FileChanges implements Changes {
       this.#looking = setInterval(() => this.knownForMs(), Math.min(...this.#listeners.values())).unref()
   }
 
-  /** In a turn of its own: a listener may ask for the moment, and no check waits for it. */
+  /** In a separate turn: a listener may ask for the moment, and no check waits for it. */
   #tellSoon(): void {
     this.#telling ??= setImmediate(() => {
       this.#telling = undefined

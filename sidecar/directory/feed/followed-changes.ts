@@ -1,4 +1,4 @@
-/** Follows the changes of the directory by their numbers: what each touched is noted once, in their order. */
+/** Follows the changes of the directory by their numbers: each effect is noted once, in their order. */
 import type { Queries } from '../database.ts'
 import { number, text } from '../rows.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -11,20 +11,20 @@ const RECORDS_MAX = 10_000
 /** Reads the last record, for `startAgain`. */
 export const LAST_RECORD = 'SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1'
 
-/** Reads the record of the position, which must be there, and what was recorded after it. */
+/** Reads the record of the position, which must be there, and the records after it. */
 const RECORDED_SINCE = `SELECT sequence, at_ms, account, touches FROM audit WHERE sequence >= :position ORDER BY sequence LIMIT ${RECORDS_MAX}`
 
 const BEGINNING: Position = { sequence: 0, atMs: 0 }
 
 /**
- * What was read was all that there is; too many were missed to read them all; or the records are those of
- * another history. After the last two, `startAgain` follows.
+ * The result of reading: all records; too many were missed to read them all; or the records of another
+ * history. After the last two, `startAgain` follows.
  */
 export type Reading = 'all' | 'too many' | 'another history'
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
-  /** For those who follow from outside. What comes without its number is not among them yet. */
+  /** For those who follow from outside. A record without its number is not among them yet. */
   readonly records: RecentRecords
   /** How often each thing was touched. A record counts once, however often it is heard of. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
@@ -72,7 +72,7 @@ export class FollowedChanges {
   }
 
   /**
-   * Notes records that come with a message. What they touch counts at once.
+   * Notes records that come with a message. Their effects count at once.
    *
    * @param previous the record before them
    * @returns whether none is missing between what was known and them; otherwise they must be read, too
@@ -88,10 +88,10 @@ export class FollowedChanges {
   }
 
   /**
-   * Notes what records touch. They are read once more: nobody knows yet whether they are of this history, and
-   * where COMMIT failed, others may get their numbers.
+   * Notes what records touch. They are read once more: it is not known yet whether they are of this history,
+   * and where COMMIT failed, others may get their numbers.
    *
-   * @returns whether none is missing before them. Of what was so already, nobody knows what was before it.
+   * @returns whether none is missing before them. The state before a fact that was so already is unknown.
    */
   touch(records: readonly FeedRecord[]): boolean {
     this.#note(records)

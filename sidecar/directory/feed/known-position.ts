@@ -3,7 +3,7 @@
  * that does not know of a change cannot notice that it is lost.
  *
  * It is the name of an empty file, `NUMBER-TIME`, because a name is never half there. Every process of the
- * host renames a file of its own, so none takes back what another one wrote, and the highest name counts.
+ * host renames its own file, so none takes back the position of another one, and the highest name counts.
  */
 import { close, closeSync, fsync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -123,7 +123,7 @@ export class KnownPosition {
     this.#durable = Math.max(this.#durable, sequence)
   }
 
-  /** It is told once. */
+  /** It is reported once. */
   #fail(error: unknown): void {
     if (this.#failure === undefined) this.#onUnwritten(error)
     this.#failure = error
@@ -141,7 +141,7 @@ function isRenamed(from: string, to: string): boolean {
   }
 }
 
-/** What is kept in a folder that has `known-change`, of which nothing is removed; `undefined`: nothing. */
+/** The position in a folder with `known-change`; no file of it is removed; `undefined`: none. */
 export function knownIn(folder: string): Position | undefined {
   const { last } = lastOf(join(folder, KNOWN_CHANGE))
   return last.sequence === 0 ? undefined : last
@@ -154,7 +154,7 @@ function lastIn(folder: string): Position {
     try {
       rmSync(path, { force: true })
     } catch {
-      // A folder that cannot be written is read all the same.
+      // A folder that cannot be written is read anyway.
     }
   return last
 }

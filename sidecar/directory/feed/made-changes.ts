@@ -91,7 +91,7 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** What was made, the oldest first, but for torn lines. @param folder as of `KnownPosition` */
+/** The changes that were made, the oldest first, but for torn lines. @param folder as of `KnownPosition` */
 export async function* madeIn(folder: string): AsyncGenerator<AuditLine> {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : []
   for (const name of names.sort())

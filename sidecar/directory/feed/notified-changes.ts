@@ -1,7 +1,7 @@
 /**
- * The changes of a database on the network. Its notifications say at once what was touched. Whether one is
- * missing is asked every second: what is remembered counts as long as the last such answer is within the
- * staleness bound, and no query is needed for a token.
+ * The changes of a database on the network. Its notifications name the touched subjects at once. Whether one
+ * is missing is asked every second: memory counts as long as the last such answer is within the staleness
+ * bound, and no query is needed for a token.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallError, callError } from '../../base/call-error.ts'
@@ -16,7 +16,7 @@ import type { FeedRecord, Position } from './touches.ts'
 export interface NotifiedChangesOptions {
   /** Asks the database. */
   readonly ask: (...statement: Parameters<Queries['all']>) => Promise<Record<string, unknown>[]>
-  /** Whether the database has the record of a position, or what stands for it. */
+  /** Whether the database has the record of a position, or a substitute for it. */
   readonly has: (position: Position) => Promise<boolean>
   /** The error of each question that needs the database, at once; `undefined`: such questions wait for it. */
   readonly refusal?: () => CallError | undefined
@@ -31,7 +31,7 @@ export interface NotifiedChangesOptions {
 
 /** Longest time between two questions, in milliseconds. */
 const ASK_MS_MAX = 1_000
-/** So long a change waits for what was recorded before it, in milliseconds. */
+/** The time that a change waits for earlier records, in milliseconds. */
 const CATCH_UP_MS = 100
 /** How many questions there are within the staleness bound, at least. */
 const ASKED_WITHIN_BOUND = 4
@@ -43,7 +43,7 @@ export class NotifiedChanges implements Changes {
   readonly #stop = new AbortController()
   readonly #listeners = new Set<() => void>()
   #followed: FollowedChanges | undefined
-  /** What was remembered counts before this time. */
+  /** Memory counts before this time. */
   #knownUntilMs = Number.NEGATIVE_INFINITY
   #asking: Promise<boolean> | undefined
   #askAgain = false
@@ -127,9 +127,9 @@ export class NotifiedChanges implements Changes {
   }
 
   /**
-   * What was recorded here or beside this process. It counts at once, and is heard of again.
+   * Takes the records of this process or those beside it. It counts at once, and is heard of again.
    *
-   * Resolves when what others recorded before it counts, too: who is told of a change sees those before it.
+   * Resolves when earlier records of others count, too: a caller that hears of a change sees those before it.
    * If that is not answered soon, nothing is answered from memory until it is.
    */
   async touch(records: readonly FeedRecord[]): Promise<void> {
@@ -190,7 +190,7 @@ export class NotifiedChanges implements Changes {
         if (!more && !this.#askAgain) return true
       }
     } finally {
-      // At once: who looks from now on must not get this answer.
+      // At once: later callers must not get this answer.
       this.#asking = undefined
     }
   }
@@ -214,7 +214,7 @@ export class NotifiedChanges implements Changes {
     const { position, statement } = followed
     const reading = followed.take(await ask(...statement), position)
     if (reading !== 'all') followed.startAgain(await ask(LAST_RECORD))
-    // What was recorded meanwhile is asked for from the new position.
+    // Records of the meantime are asked for from the new position.
     return reading !== 'all'
   }
 }

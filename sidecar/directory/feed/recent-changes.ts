@@ -1,14 +1,13 @@
 /**
- * What changed lately, so that what was asked before can be remembered. It counts moments: each change that
- * is heard of begins a new one. What was true at a moment still is if nothing that it depends on was touched
- * since.
+ * The recent changes, so that earlier answers can be remembered. It counts moments: each change that is heard
+ * of begins a new one. A fact of a moment still holds if none of its dependencies was touched since.
  *
  * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups
  * in maps of what was touched lately, whatever the number of tokens.
  */
 import type { TokenDependency } from './touches.ts'
 
-/** What the status of a token depends on. */
+/** The dependencies of a token's status. */
 export interface Dependencies {
   readonly tokenId: string
   /** Ids of the tokens that it was derived from. */
@@ -25,14 +24,12 @@ export interface Remembered {
   moment: number
 }
 
-/**
- * How many things touched lately are kept, if nothing else is said. What is older than them is asked again.
- */
+/** How many things touched lately are kept, if nothing else is said. Older facts are asked again. */
 const TOUCHED_MAX = 100_000
 
 export class RecentChanges {
   #moment = 1
-  /** What was true before this moment counts no longer. */
+  /** Facts from before this moment no longer count. */
   #since = 1
   readonly #max: number
   readonly #touched: Readonly<Record<TokenDependency, Map<string, number>>> = {
@@ -43,14 +40,14 @@ export class RecentChanges {
     this.#max = max
   }
 
-  /** What is read from now on is true at this moment or later. */
+  /** A fact that is read from now on holds at this moment or later. */
   get moment(): number {
     return this.#moment
   }
 
   touch(thing: TokenDependency, id: string): void {
     const touched = this.#touched[thing]
-    // The order of a map is that of insertion: what was touched last comes last.
+    // The order of a map is that of insertion: the last touched entry comes last.
     touched.delete(id)
     touched.set(id, ++this.#moment)
     if (touched.size > this.#max) this.#forgetHalf(touched)
@@ -82,7 +79,7 @@ export class RecentChanges {
     )
   }
 
-  /** What was true before the last one that is forgotten must be asked again. */
+  /** Facts from before the last forgotten one must be asked again. */
   #forgetHalf(touched: Map<string, number>): void {
     for (const [id, moment] of touched) {
       if (touched.size <= this.#max / 2) return

@@ -1,6 +1,6 @@
 /**
- * The last records of the feed, in their order, for those who follow it from outside this process. Each has a
- * place of its own in the list; what is older than the list is `everything`.
+ * The last records of the feed, in their order, for those who follow it from outside this process. Each has
+ * its own place in the list; a record older than the list is `everything`.
  */
 import type { Position, Touched } from './touches.ts'
 
@@ -18,7 +18,7 @@ export class RecentRecords {
   #records: RecentRecord[] = []
   /** The record before the first one. */
   #before: Position
-  /** Which place the first one has. */
+  /** The place before the first one. */
   #first = 0
 
   constructor(before: Position) {
@@ -35,7 +35,7 @@ export class RecentRecords {
     if (this.#records.length >= 2 * RECORDS_MAX) this.#drop(RECORDS_MAX)
   }
 
-  /** What was recorded before is no longer known, or it was of another history. */
+  /** Earlier records are no longer known, or they were of another history. */
   startAgain(before: Position): void {
     // No place of a follower is in the new list.
     this.#first = this.end + 1

@@ -1,12 +1,12 @@
 /**
- * What a change of the directory touches: whose tokens may have another status after it. Each record of the
- * audit trail says it, in the transaction of the change. So the trail is the list of changes that every
+ * The subjects of a change of the directory: their tokens may have another status after it. Each record of
+ * the audit trail says it, in the transaction of the change. So the trail is the list of changes that every
  * process follows, by the number of the last one it knows.
  */
 
 /**
- * What a token depends on: itself and the tokens that it was derived from, its holder, its account and its
- * project.
+ * The dependencies of a token: itself and the tokens that it was derived from, its holder, its account and
+ * its project.
  */
 export type TokenDependency = 'token' | 'user' | 'account' | 'project'
 
@@ -20,8 +20,8 @@ interface Touch {
 }
 
 /**
- * What each kind of change touches. Whatever a condition of `verification.ts` reads must be covered: a test
- * compares the tables before and after every kind of change.
+ * The subjects that each kind of change touches. Whatever a condition of `verification.ts` reads must be
+ * covered: a test compares the tables before and after every kind of change.
  *
  * - `nothing`: no token has another status after it. A new record needs no touch, because no token of it was
  *   asked about before.
@@ -57,7 +57,7 @@ const TOUCHED_BY = {
   'control_panel_user.set_roles': 'user',
   'control_panel_user.set_validator': 'user',
   'control_panel_user.accept_invitation': 'user',
-  // The token before it is revoked by a record of its own.
+  // The token before it is revoked by its own record.
   'control_panel_user.reissue_token': 'nothing',
   'control_panel_user.copy_token': 'nothing',
   'control_panel_user.invite': 'nothing',
@@ -94,8 +94,8 @@ export type ChangeAction = keyof typeof TOUCHED_BY
 /** A record of the feed. */
 export interface FeedRecord {
   /**
-   * Number of the change; 0: of none, because what was asked for was so already. Only the processes of this
-   * host hear of that: none of them may go on by what was before.
+   * Number of the change; 0: of none, because nothing changed. Only the processes of this
+   * host hear of that: none of them may use an earlier state.
    */
   readonly sequence: number
   /** Milliseconds since the epoch. */
@@ -117,7 +117,7 @@ export function isOfChange({ sequence }: FeedRecord): boolean {
  */
 export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
 
-/** What an answer about tokens is true of. */
+/** The position for which an answer about tokens holds. */
 export interface TrueOf {
   /** `undefined`: it is not known. */
   readonly position: Position | undefined
@@ -125,20 +125,20 @@ export interface TrueOf {
   readonly basis: string
 }
 
-/** What a change is about. */
+/** The subject of a change. */
 export interface ChangeSubject {
-  /** Empty if the change concerns no account. */
+  /** Empty if the change does not concern an account. */
   readonly account: string
-  /** Name of what was changed, or what stands for it, for the audit trail. */
+  /** Name of the changed subject, or a substitute for it, for the audit trail. */
   readonly name: string
   /** Id of the account, the project, the user, the token or the credential; digest of the matrix. */
   readonly id?: string
 }
 
-/** What a record of the feed says was touched; `undefined`: it does not say, so everything may have been. */
+/** The subject that a record of the feed touched; `undefined`: it does not say, so maybe everything. */
 export type Touched = Touch | 'nothing' | undefined
 
-/** What a change touches, as its record has it: `user:ID`; empty: nothing. */
+/** The subject that a change touches, as its record has it: `user:ID`; empty: nothing. */
 export function touchText(action: ChangeAction, subject: ChangeSubject): string {
   const thing = TOUCHED_BY[action]
   if (thing === 'nothing') return ''

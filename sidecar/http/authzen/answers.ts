@@ -11,7 +11,7 @@ export interface Answer {
   readonly context: object
 }
 
-/** Which rules decided. */
+/** The rules that decided. */
 type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
 
 /** Why nothing can be permitted that no matrix knows of. */

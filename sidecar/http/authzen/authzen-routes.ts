@@ -80,7 +80,7 @@ export function addAuthzenRoutes(
     })
 
   const metadata = (reply: FastifyReply) => {
-    // The same for everybody, so without the id of a request.
+    // The same for all clients, so without the id of a request.
     reply.removeHeader('vary').header('cache-control', `public, max-age=${METADATA_SECONDS}`)
     return sendJson(reply, 200, metadataOf(site()))
   }

@@ -16,7 +16,7 @@ interface Candidates {
   readonly ids: Iterable<string>
   /** Whether an evaluation would permit it. */
   readonly permits: (id: string) => boolean
-  /** What the decisions depend on beside the request, without a secret; part of a page token. */
+  /** The text on which the decisions depend beside the request, without a secret; part of a page token. */
   readonly about?: string | undefined
   /** Why there are no results. */
   readonly context?: object | undefined

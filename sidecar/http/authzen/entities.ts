@@ -1,5 +1,5 @@
 /**
- * What AuthZEN calls subject, action, resource and context, in the terms of the product: a subject is a token
+ * The subject, action, resource and context of AuthZEN in the terms of the product: a subject is a token
  * or a credential, a resource is an API. Unknown fields are ignored, as the specification demands. A known
  * one of the wrong type never is.
  */
@@ -24,7 +24,7 @@ type Resource =
 
 type Action = 'call' | 'unknown'
 
-/** What is asked about. */
+/** The entities that are asked about. */
 export interface Entities {
   readonly subject: Subject
   readonly action: Action
@@ -99,7 +99,7 @@ function readSubject(value: unknown, faults: Faults, searched: boolean): Subject
   if (entity?.type === 'token')
     return { type: 'token', kind: entity.id, scope: readOwner('subject', entity.properties, faults) }
   if (entity?.type !== 'credential') return UNKNOWN
-  // An empty list would say that no one may.
+  // An empty list would mean that no subject may.
   if (searched) faults.add('subject.type', '`token`, because credentials are secret and cannot be listed')
   return { type: 'credential', headers: readHeaders(entity.properties.headers, faults) }
 }
@@ -197,7 +197,7 @@ function isHeader(header: [name: string, values: unknown]): header is [string, s
   return [values].flat().every((value) => typeof value === 'string')
 }
 
-/** What is wrong with a request, field by field. */
+/** The faults of a request, field by field. */
 class Faults {
   readonly #path: string
   readonly #violations: FieldViolation[] = []

@@ -17,7 +17,7 @@ import {
   type Subject,
 } from './entities.ts'
 
-/** What a request is answered with. */
+/** The parts that answer a request. */
 export interface Asked {
   /** With one engine for the whole request. */
   readonly services: Verifying & Clocked
@@ -26,7 +26,7 @@ export interface Asked {
   /** Most evaluations in one request. */
   readonly evaluationsMax: number
   readonly asker: Asker
-  /** What is said of an error, which is also logged. */
+  /** The answer for an error, which is also logged. */
   readonly explain: (error: unknown) => HttpError
 }
 
@@ -35,7 +35,7 @@ export function answerEvaluation(asked: Asked, body: Fields): MaybePromise<Answe
   return evaluate(asked, readEntities(body))
 }
 
-/** Which decision ends the evaluations, by `options.evaluations_semantic`. */
+/** The decision that ends the evaluations, by `options.evaluations_semantic`. */
 const ENDED_BY: Readonly<Record<string, boolean | undefined>> = {
   execute_all: undefined,
   deny_on_first_deny: false,
@@ -43,7 +43,7 @@ const ENDED_BY: Readonly<Record<string, boolean | undefined>> = {
 }
 
 /**
- * What is wrong with one evaluation, or keeps it from an answer, is said in its place: its decision is false.
+ * A fault of one evaluation, or an error in it, is reported in its place: its decision is false.
  *
  * @throws CallError where the request as a whole is not valid
  */

@@ -21,9 +21,7 @@ export const BATCH_MS = 100
 /** Time between two looks at whether they still may, in milliseconds. */
 export const CONFIRM_MS = 1_000
 
-/**
- * After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent.
- */
+/** The longest time without a line, in milliseconds: proxies end a silent answer. */
 export const KEEP_ALIVE_MS = 15_000
 
 /**
@@ -67,7 +65,7 @@ export class TailBody extends Readable {
     done(error)
   }
 
-  /** Ends it where they may not listen any more. Never rejects. */
+  /** Ends it where they may no longer listen. Never rejects. */
   async #confirm(): Promise<void> {
     if (this.#confirming) return
     this.#confirming = true

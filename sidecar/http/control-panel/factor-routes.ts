@@ -1,4 +1,4 @@
-/** What the user of a session logs in with, and its changes: `/console/factors`. */
+/** The factors of a session's user, and their changes: `/console/factors`. */
 import {
   addPasskey,
   beginCode,

@@ -1,4 +1,4 @@
-/** What the control panel asks for operators: callers, keys, and decisions as they are made. */
+/** The routes of the control panel for operators: callers, keys, and decisions as they are made. */
 import type { FastifyInstance } from 'fastify'
 import { callError, invalidArgument } from '../../base/call-error.ts'
 import { authorizeReader, type Operating, OperatorViews } from '../../usecases/control-panel/operator.ts'
@@ -25,7 +25,7 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
     const { requester } = await useSession(used, call)
     const body = new TailBody({
       listening: views.listen(requester),
-      // To listen is no use of the session: it ends as if the page were closed.
+      // To listen is not a use of the session: it ends as if the page were closed.
       confirm: async () => void authorizeReader((await expectSession(used, call)).requester),
     })
     open.add(body)
@@ -52,7 +52,7 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
   })
 }
 
-/** What the page looks for. What is empty is as if it was not there. */
+/** The search of the page. An empty value counts as absent. */
 function readSearch(fields: Fields): SearchQuestion {
   const text = (name: string) => fields.optionalText(name) || undefined
   const fingerprint = text('fingerprint')

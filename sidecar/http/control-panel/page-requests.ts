@@ -1,11 +1,11 @@
 /**
- * Which requests are those of our own page, and which session they have. Whatever is not as the page sends it
+ * The requests of our own page, and their sessions. Whatever is not as the page sends it
  * has no session: no page of elsewhere can act with the session of its visitor.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { hashOfPanelSecret } from '../../authority/control-panel/panel-secret.ts'
 import { hasPasskeys } from '../../authority/control-panel/passkeys.ts'
-import { hashOfPanelSecret } from '../../authority/control-panel/secret.ts'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { isOwnOrigin, type PageAddress } from '../host-header.ts'
@@ -32,7 +32,7 @@ export class PageRequests {
 
   /**
    * SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts
-   * for no one.
+   * for no user.
    */
   readonly sessionOf = (request: IncomingMessage): Buffer | undefined => {
     // Most calls are of programs, and need no look at all the rest.
@@ -45,7 +45,7 @@ export class PageRequests {
       .map((cookie) => cookie.trim())
       .filter((cookie) => cookie.startsWith(`${name}=`))
     const [value, ...more] = values
-    // Of two, one may have been put there by somebody else.
+    // Of two, one may come from a stranger.
     if (value === undefined || more.length > 0) return undefined
     return hashOfPanelSecret(value.slice(name.length + 1))
   }

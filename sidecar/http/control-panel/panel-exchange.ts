@@ -1,5 +1,5 @@
 /**
- * What all routes of the control panel have in common: requests of our page in JSON, and how errors are
+ * The common part of all routes of the control panel: requests of our page in JSON, and how errors are
  * worded.
  */
 import type { IncomingMessage } from 'node:http'
@@ -12,8 +12,8 @@ import { Secret } from '../../base/secret.ts'
 import { escaped } from '../../base/visible-text.ts'
 import type { Administering } from '../../usecases/administration/administer.ts'
 import type { Admitting, PerCall } from '../../usecases/capabilities.ts'
-import type { PanelCall, PanelServices } from '../../usecases/control-panel/call.ts'
 import type { FactorServices } from '../../usecases/control-panel/factors.ts'
+import type { PanelCall, PanelServices } from '../../usecases/control-panel/panel-call.ts'
 import type { Authenticating } from '../../usecases/requester.ts'
 import type { HttpError } from '../http-error.ts'
 import { isObject, JsonBodies, sendJson } from '../json.ts'
@@ -31,7 +31,7 @@ export interface PanelExchange {
   readonly reply: FastifyReply
 }
 
-/** What is sent: an object, or `undefined` for an answer without a body. */
+/** The answer: an object, or `undefined` for an answer without a body. */
 type Answer = MaybePromise<object | undefined>
 
 /** Length of the longest description of a browser that is kept, in characters. */

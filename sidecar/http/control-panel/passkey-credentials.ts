@@ -1,6 +1,6 @@
 /**
- * What a browser made of a passkey, as JSON (`PublicKeyCredential.toJSON`). What it is worth is decided by
- * its verification.
+ * A passkey as a browser sends it, as JSON (`PublicKeyCredential.toJSON`). Its verification decides its
+ * worth.
  */
 import type {
   AuthenticationResponseJSON,

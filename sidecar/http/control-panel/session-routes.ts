@@ -78,9 +78,7 @@ export function addSessionRoutes(routes: PanelRoutes): void {
   )
 }
 
-/**
- * The answer to a login, whatever it was proved with: the session, and the cookie that has it from now on.
- */
+/** The answer to a login, by any proof: the session, and the cookie that has it from now on. */
 export async function sessionBegun(
   routes: PanelRoutes,
   exchange: PanelExchange,
@@ -105,7 +103,7 @@ function sessionJson(
   return { signedIn: true, ...view, who: { ...who, ...rights }, passkeys: pages.hasPasskeys(request.raw) }
 }
 
-/** Looked at before the password, so that what is no code says nothing of it. */
+/** Looked at before the password, so that a malformed code reveals nothing of it. */
 function readCode(fields: Fields): string | undefined {
   const code = fields.optionalText('code')
   if (code !== undefined) expectCode(code)

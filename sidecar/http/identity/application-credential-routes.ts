@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import { readTime, TIME_RANGE, type WrittenTime } from '../../base/written-time.ts'
-import type { ApplicationCredentialRecord } from '../../usecases/administration/records.ts'
+import type { ApplicationCredentialRecord } from '../../usecases/administration/named-records.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import {
   type CredentialServices,
@@ -129,7 +129,7 @@ function readWish(body: unknown, held: readonly string[]): CredentialWish {
   return {
     ...{ name, description, unrestricted, expiresAt },
     secret: secret === undefined ? undefined : new Secret(secret),
-    // As in Keystone, an empty list is none: its newest client sends one.
+    // As in Keystone, an empty list counts as none: its newest client sends one.
     roles: roles?.length === 0 ? undefined : roles,
   }
 }

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto'
 
-/** What the HTTP server tells clients about itself. */
+/** The facts that the HTTP server sends clients about itself. */
 export interface Site {
   /** URL of the server for clients, without a slash at the end. */
   readonly url: string
@@ -55,7 +55,7 @@ const INTERFACES = ['public', 'internal', 'admin']
 
 const IDENTITY = { type: 'identity', name: 'portcullis' }
 
-/** What Keystone replaces in the URL of an endpoint, where it is between `%(` or `$(` and `)s`. */
+/** The names that Keystone replaces in the URL of an endpoint, where it is between `%(` or `$(` and `)s`. */
 const TEMPLATE = /[%$]\(([^()]*)\)s?/g
 const TEMPLATES = ['project_id', 'tenant_id', 'user_id']
 
@@ -145,7 +145,7 @@ function entryOf(
 }
 
 /**
- * What the schema of the configuration cannot say: a service is there once, and so is each of its interfaces
+ * The rules beyond the schema of the configuration: a service is there once, and so is each of its interfaces
  * in a region.
  *
  * @throws Error that names the key

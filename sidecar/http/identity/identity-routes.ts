@@ -8,7 +8,7 @@ import { authenticate } from '../../usecases/identity/authenticate.ts'
 import { type Login, logIn } from '../../usecases/identity/identity-log-in.ts'
 import type { IdentitySettings, IdentityToken } from '../../usecases/identity/identity-token.ts'
 import type { CredentialServices } from '../../usecases/identity/own-application-credentials.ts'
-import { revokeSubject, validate } from '../../usecases/identity/subject.ts'
+import { revokeSubject, validate } from '../../usecases/identity/subject-token.ts'
 import {
   type LoginTracing,
   type TracedLogin,
@@ -52,7 +52,7 @@ export async function addIdentityRoutes(
   const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
-  /** Logins and revocations begin a few at a time. Who calls is known by the call alone. */
+  /** Logins and revocations begin a few at a time. The caller is known by the call alone. */
   const inTurn = (request: FastifyRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
   const bodies = new JsonBodies(services.turns)
   addDiscovery(server, site)

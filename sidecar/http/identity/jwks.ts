@@ -10,8 +10,8 @@ import type { PublicKey } from '../../authority/keys.ts'
 import { sendIfChanged } from '../etag.ts'
 
 /**
- * How long caches may keep the keys. For so long a gateway may accept a withdrawn key, or not know one that
- * was just staged.
+ * How long caches may keep the keys. The time for which a gateway may accept a withdrawn key, or not know one
+ * that was just staged.
  */
 const MAX_AGE_SECONDS = 60
 

@@ -1,5 +1,5 @@
 /**
- * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids
+ * Reads the body of a login: the format of §2.2, and further fields of Keystone's clients. They may use ids
  * instead of names or beside them, repeat a method, or send an empty password. Unknown keys are ignored.
  */
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
@@ -8,7 +8,7 @@ import { type Login, loginRefused } from '../../usecases/identity/identity-log-i
 import type { Reference, ReferenceInAccount } from '../../usecases/references.ts'
 import { isObject } from '../json.ts'
 
-/** What a login may say beyond the source: `http.compatibility` of the configuration. */
+/** The fields of a login beyond the source: `http.compatibility` of the configuration. */
 export interface LoginCompatibility {
   /** Whether a login without a scope is read as one for an unscoped token. */
   readonly unscopedLogin: boolean
@@ -117,7 +117,7 @@ function readScope(auth: Part, { unscopedLogin, defaultDomain }: LoginCompatibil
   const scope = auth.object('scope')
   const hasDomain = scope.field('domain') !== undefined
   const hasProject = scope.field('project') !== undefined
-  // Where another scope is sent, what is wrong with the scope as a whole was said already.
+  // Where another scope is sent, the fault of the scope as a whole was reported already.
   if (hasDomain === hasProject && others.length === 0)
     scope.expected(
       `exactly one of domain (account scope) and project (project scope), not ${hasDomain ? 'both' : 'neither'}`,

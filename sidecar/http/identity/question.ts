@@ -1,7 +1,7 @@
-/** Who asks the identity endpoint, from where, and about which token. */
+/** The requester at the identity endpoint, the address, and the token in question. */
 import type { FastifyRequest } from 'fastify'
 import { connectionOf, headersOf } from '../../base/net/http-request.ts'
-import type { TokenQuestion } from '../../usecases/identity/subject.ts'
+import type { TokenQuestion } from '../../usecases/identity/subject-token.ts'
 
 /** The question about the token of a request. */
 export function questionOf(request: FastifyRequest): TokenQuestion {

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
-import type { AccountRecord, ProjectRecord, UserRecord } from '../../usecases/administration/records.ts'
+import type { AccountRecord, ProjectRecord, UserRecord } from '../../usecases/administration/named-records.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import type { IdentityServices } from '../../usecases/identity/identity-token.ts'
 
@@ -108,7 +108,7 @@ function addOtherLookUps(
   })
 }
 
-/** Who asks, and what they can get tokens for. */
+/** The requester, and the scopes of their tokens. */
 class Questions {
   readonly #current: () => IdentityServices
   readonly #forms: Forms
@@ -177,5 +177,5 @@ class Forms {
   }
 }
 
-/** What the directory has no words for, or only lists where it is so. */
+/** Fields that the directory does not have, or only lists where they are set. */
 const COMMON = { description: '', enabled: true, tags: [], options: {} }

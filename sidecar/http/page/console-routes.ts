@@ -1,6 +1,6 @@
 /**
- * The page of `console/`: the files that the build made, which are the same for everybody, and the rules in
- * force for it. Who may call `GetMatrix` over HTTP may have the rules.
+ * The page of `console/`: the files that the build made, which are the same for all users, and the rules in
+ * force for it. A caller that may call `GetMatrix` over HTTP may have the rules.
  */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -78,7 +78,7 @@ export function addConsoleRoutes(
     prepared(reply, ASKS, 'text/html; charset=utf-8')
     return sendIfChanged(reply, page, version, headers['if-none-match'])
   })
-  // Before anything else, so that no one else learns whether they have the newest.
+  // Before anything else, so that no other client learns whether they have the newest.
   const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly, sessionOf })
   const refuse = (reply: FastifyReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
   server.get(
@@ -104,7 +104,7 @@ export function addConsoleRoutes(
 }
 
 /**
- * Whether somebody opened the bare address of the server. Only browsers ask for HTML; at the same path
+ * Whether a browser opened the bare address of the server. Only browsers ask for HTML; at the same path
  * Keystone's clients look for the versions of the identity endpoint.
  */
 function isBrowserAtRoot({ method, url, headers: { accept = '' } }: FastifyRequest): boolean {
@@ -118,7 +118,7 @@ function prepared(reply: FastifyReply, caching: string, type: string): FastifyRe
   return reply.headers({ ...HEADERS, 'cache-control': caching, 'content-type': type })
 }
 
-/** For the page: what to say, and whether somebody can log in. */
+/** For the page: the message, and whether users can log in. */
 function sendRefusal(
   reply: FastifyReply,
   { status, reason, message, retryAfterSeconds }: HttpError,

@@ -1,4 +1,4 @@
-/** What the embedded authority and its directory tell the log and the health of the sidecar. */
+/** The events of the embedded authority and its directory for the log and the health of the sidecar. */
 import type { Logger } from 'pino'
 import type { ClockEvents } from '../../authority/control-panel/wrong-clock.ts'
 import type { AuthorityEvents } from '../../authority/open-authority.ts'

@@ -20,7 +20,7 @@ import { checkHealthAddress } from './open-health.ts'
 import { checkMatrixAge } from './open-rules.ts'
 import { type ProblemsUnder, problemsOfRoutes } from './under-matrix.ts'
 
-/** What opens the parts that may be off. Nothing is loaded for a part that is off. */
+/** The functions that open the parts that may be off. Nothing is loaded for a part that is off. */
 interface Checked {
   readonly egress: ReadEgress | undefined
   readonly problemsUnder: ProblemsUnder

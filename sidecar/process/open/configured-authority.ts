@@ -29,7 +29,7 @@ export interface AuthorityOptions {
   readonly times?: { readonly keyPollMs?: number }
 }
 
-/** What is open already. */
+/** The parts that are open already. */
 interface Opened {
   readonly rules: Rules
   readonly turns: Turns
@@ -47,13 +47,13 @@ export async function openAuthority(
 ): Promise<
   OpenedAuthority & {
     readonly controlPanel: ControlPanel | undefined
-    /** Where the directory is elsewhere: hands on the calls that need it. */
+    /** Where the directory is elsewhere: forwards the calls that need it. */
     readonly forward: Forward | undefined
   }
 > {
   const hub = hubOf(config)
   if (hub !== undefined) {
-    // The token of the administrator, and what this host was told, are all that is in it.
+    // The token of the administrator, and the position of this host, are its whole content.
     openDataFolder(config.data, [ADMINISTRATOR_TOKEN_FILE, SIGNING_KEYS_FILE, KNOWN_CHANGE])
     const knownFolder = knownFolderOf(config)
     const { remembered_tokens: rememberedTokens } = config

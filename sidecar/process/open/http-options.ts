@@ -1,4 +1,4 @@
-/** What the configuration says about HTTP, in the words of its server. */
+/** The configuration of HTTP, in the words of its server. */
 import type { Config } from '../../config/config.ts'
 import { readProxySecrets } from '../../config/secret-files.ts'
 import { isForThisMachine } from '../../config/this-machine.ts'

@@ -1,5 +1,5 @@
 /**
- * What operators may know of the keys and secrets of this sidecar: their states and ages. Loaded where the
+ * The facts for operators about the keys and secrets of this sidecar: their states and ages. Loaded where the
  * control panel is on.
  */
 import { statSync } from 'node:fs'

@@ -20,7 +20,7 @@ export interface OpenContract {
   close(drainMs: number): Promise<void>
 }
 
-/** @param methods of gRPC, for anyone who reaches them */
+/** @param methods of gRPC, for any client that reaches them */
 export function openContract(
   services: Admitting & Reporting,
   config: Config,
@@ -48,8 +48,8 @@ export function openContract(
 }
 
 /**
- * What answers the calls is loaded with the first one: with its library it is a megabyte, and not every
- * sidecar is called over HTTP.
+ * The code that answers the calls is loaded with the first one: with its library it is a megabyte, and not
+ * every sidecar is called over HTTP.
  */
 class LazyCalls implements Calls {
   readonly paths: readonly string[]
@@ -105,7 +105,7 @@ class LazyCalls implements Calls {
 }
 
 /**
- * All but Envoy's service. Envoy speaks gRPC, and over HTTP it asks at a path of its own, where it proves
+ * All but Envoy's service. Envoy speaks gRPC, and over HTTP it asks at a separate path, where it proves
  * that it is a known proxy.
  */
 function ofContract(methods: Methods): Methods {

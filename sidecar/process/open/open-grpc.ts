@@ -24,7 +24,7 @@ import type { Admitting, Following, Reporting } from '../../usecases/capabilitie
 type Given = Omit<TransportOptions, 'statusOf' | 'onExceeded'>
 
 export interface GrpcOptions extends Given {
-  /** What carries the calls: HTTP/2 of our own, or that of grpc-js. */
+  /** The transport of the calls: HTTP/2 of our own, or that of grpc-js. */
   readonly transport: 'sockets' | 'grpc-js'
   /** With TLS: whether a client with a certificate may call that is not the certificate of a caller. */
   readonly anyClient: boolean
@@ -34,7 +34,7 @@ export interface GrpcOptions extends Given {
 export interface GrpcServer {
   /** The address with the port that was bound. */
   readonly address: string
-  /** The methods, for anyone who reaches them. Other transports can carry them too. */
+  /** The methods, for any client that reaches them. Other transports can carry them too. */
   readonly methods: Methods
   /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>
@@ -46,7 +46,7 @@ export type GrpcServices = CheckServices &
   ExtAuthzServices &
   Following & {
     readonly health: Health
-    /** Where the directory is elsewhere: hands on the calls that need it. */
+    /** Where the directory is elsewhere: forwards the calls that need it. */
     readonly forward: Forward | undefined
   }
 
@@ -115,7 +115,7 @@ async function forwardedIfElsewhere(
     : (await import('../../contract/forwarded.ts')).forwardedMethods(methods, forward, reachable)
 }
 
-/** Calls that are refused for who makes them have no span. */
+/** Calls that are refused for their caller have no span. */
 async function tracedIfOn(methods: Methods, { tracing }: Reporting): Promise<Methods> {
   return tracing === undefined
     ? methods

@@ -7,12 +7,12 @@ import type { HealthServer } from '../../signals/health/health-server.ts'
 import type { HealthSource } from '../../signals/health/source.ts'
 import type { Collector } from '../../signals/metrics/collector.ts'
 
-/** @throws Error that names the key and what was expected */
+/** @throws Error that names the key and the expected value */
 export function checkHealthAddress({ health: { address } }: Config): void {
   if (address !== 'off') parseAddress('health.address', address, 'unix:PATH, or off')
 }
 
-/** What the listener of a single process says. */
+/** The content of a single process's listener. */
 export function sourceOf(health: Health, metrics: Collector | undefined, log: Logger): HealthSource {
   return {
     log,

@@ -27,7 +27,7 @@ import type { Rules } from '../../rules/rules.ts'
 import { authorityEvents, followOutages } from './authority-events.ts'
 
 interface HubParts {
-  /** Where it is kept what this host was told. */
+  /** The keeper of the position of this host. */
   readonly knownFolder: string
   readonly rememberedTokens: number | undefined
   readonly siblings: Siblings | undefined
@@ -110,7 +110,7 @@ export async function openHub(
   }
 }
 
-/** Every operation is refused. Those of the contract are handed on before they come here. */
+/** Every operation is refused. Those of the contract are forwarded before they come here. */
 const ELSEWHERE: Administration = refusing() as Administration
 
 function refusing(): unknown {
@@ -120,15 +120,15 @@ function refusing(): unknown {
   })
 }
 
-/** @param told the highest position that this sidecar was told */
+/** @param told the highest position that this sidecar received */
 function logLost(log: Logger, hub: string, error: Error, told: Position): void {
   if (isOfLostChanges(error))
     log.fatal(
       { hub, change: told.sequence },
-      'a hub has lost changes that this sidecar was told, possibly revocations, and is not followed; do not restart: a restore must have ended the tokens of that time',
+      'a hub has lost changes that this sidecar received, possibly revocations, and is not followed; do not restart: a restore must have ended the tokens of that time',
     )
   else if (error instanceof HubBehind)
-    log.warn({ hub, err: error }, 'a hub is behind what this sidecar was told, and is not followed')
+    log.warn({ hub, err: error }, 'a hub is behind this sidecar, and is not followed')
   else if (error instanceof RefusedElsewhere)
     log.warn(
       { hub, reason: error.reason, problem: error.message },

@@ -3,7 +3,7 @@
 import type { Config } from '../../config/config.ts'
 import type { Collector } from '../../signals/metrics/collector.ts'
 
-/** Whether there is somebody to ask for metrics. */
+/** Whether there is a reader of metrics. */
 export function hasMetrics({ health }: Pick<Config, 'health'>): boolean {
   return health.metrics && health.address !== 'off'
 }

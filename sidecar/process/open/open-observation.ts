@@ -24,7 +24,7 @@ export async function openObservation(config: Config, told: Told): Promise<Obser
   if (isOver(observed, now())) {
     log.warn(
       { observe_until: config.proxies.observe_until },
-      'proxies.observe_until is over: requests of proxies that are denied do not pass',
+      'proxies.observe_until has passed: requests of proxies that are denied do not pass',
     )
     return undefined
   }
@@ -41,7 +41,7 @@ export async function openObservation(config: Config, told: Told): Promise<Obser
       health.set('proxies_observed', false)
       log.warn(
         { passed },
-        'observe mode is over: from now on, requests of proxies that are denied do not pass',
+        'observe mode has ended: from now on, requests of proxies that are denied do not pass',
       )
     },
     onPassed: (protocol, reason) => meters?.wouldDeny(protocol, reason),

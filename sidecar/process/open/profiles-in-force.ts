@@ -1,6 +1,6 @@
 /**
- * The profiles and the upstreams in force: made of the configuration, and made anew when that changes. What
- * did not change keeps what it has cached. The code for them is loaded when the first one is configured.
+ * The profiles and the upstreams in force: made of the configuration, and made anew when that changes.
+ * Unchanged parts keep their caches. The code for them is loaded when the first one is configured.
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../../engine/index.ts'
@@ -29,7 +29,7 @@ import { PROFILES_ORIGIN } from '../../usecases/profiles.ts'
 export interface TokenSiblings {
   /** Calls `forget` from now on with each token that another process revokes, by its digest. */
   watchTokens(forget: (digest: string) => void): void
-  /** This process revoked a token. Resolves when no sibling knows it any more. Never rejects. */
+  /** This process revoked a token. Resolves when no sibling has it. Never rejects. */
   tokenRevoked(digest: string): Promise<void>
 }
 
@@ -136,8 +136,8 @@ export class Credentials implements UpstreamRevocation {
   }
 
   /**
-   * A token that was good, here or at another process, is not given again. What never was one concerns no
-   * other process.
+   * A token that was good, here or at another process, is not given again. A token that never was good does
+   * not concern other processes.
    */
   #foundUnknown(upstream: string, digest: string, genuine: boolean): VerifiedToken | undefined {
     const issued = this.#tokens?.drop(digest, upstream)
@@ -193,8 +193,8 @@ export class Credentials implements UpstreamRevocation {
   }
 
   /**
-   * Whether the directory has the account, or another upstream names it: then an upstream that may vouch for
-   * any may not for this.
+   * Whether the directory has the account, or another upstream names it: then an upstream that may verify any
+   * may not verify this.
    */
   #hasOwner(account: string, asked: string): boolean | Promise<boolean> {
     for (const { name, verify } of this.#configured.upstreams.values())
@@ -241,7 +241,7 @@ function eventsIn(log: Logger, meters: Meters | undefined) {
     onForeignAccount: (upstream: string, account: string) =>
       log.warn(
         { upstream, account },
-        'the upstream vouched for a token of an account that it may not vouch for; the token is denied',
+        'the upstream verified a token of an account that it may not verify; the token is denied',
       ),
   }
 }
@@ -250,7 +250,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one, plain) === JSON.stringify(other, plain)
 }
 
-/** What JSON has no form for, and secrets, which all look alike in it. */
+/** Values that JSON has no form for, and secrets, which all look alike in it. */
 function plain(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const raw = this[key]
   if (raw instanceof Secret) return raw.reveal()

@@ -79,7 +79,7 @@ class Promotion {
     return this.#isOwn
   }
 
-  /** What the operations on the matrix in force are given. */
+  /** The parts for the operations on the matrix in force. */
   rollout(shadow: Shadow | undefined): MatrixRollout {
     const { signal } = this.#closed
     return {

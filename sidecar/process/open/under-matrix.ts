@@ -1,6 +1,6 @@
 /**
- * What the configuration names of the matrix, under the one in force. That can be promoted, taken back or
- * edited while sidecars run, so whatever it lacks is denied, and the log says so. A configuration keeps a
+ * The ids of the matrix in the configuration, under the one in force. That can be promoted, taken back or
+ * edited while sidecars run, so a missing id is denied, and the log says so. A configuration keeps a
  * sidecar from starting only where no matrix but that of the configuration was ever in force.
  */
 import type { Logger } from 'pino'
@@ -8,7 +8,7 @@ import type { Engine } from '../../../engine/index.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import type { Rules } from '../../rules/rules.ts'
 
-/** The keys of the configuration that the matrix does not have what they name of, and what is expected. */
+/** The keys of the configuration that name ids missing from the matrix, and the expected ids. */
 export type ProblemsUnder = (engine: Engine) => readonly string[]
 
 /** Of the routes. Their form does not depend on a matrix, but their APIs do. */

@@ -1,6 +1,6 @@
 /**
- * The health and the metrics of all workers, as one. The primary answers for them. What a worker has counted
- * is kept when it ends: a counter that falls would look like one that began anew.
+ * The health and the metrics of all workers, as one. The primary answers for them. The counts of a worker are
+ * kept when it ends: a counter that falls would look like one that began anew.
  */
 import { type HealthState, healthOfAll } from '../../base/health.ts'
 import { gauge, lastingMetrics, type Metric, mergedMetrics } from '../../base/metrics.ts'
@@ -10,7 +10,7 @@ import { processMetrics } from '../../signals/metrics/process-metrics.ts'
 export interface Reporter {
   /** Asks for its metrics. Resolves with its answer, when it has ended, or after some time. */
   collect(): Promise<void>
-  /** What it answered last. */
+  /** Its last answer. */
   readonly lastMetrics: readonly Metric[]
 }
 

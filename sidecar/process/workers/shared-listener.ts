@@ -27,7 +27,7 @@ export class SharedListener {
   readonly #receivers = new Set<Receiver>()
   /** The receivers that can take a connection now. The first one is next. */
   readonly #free = new Set<Receiver>()
-  /** What each of the other receivers was given and has not confirmed. */
+  /** The connection that each of the other receivers got and has not confirmed. */
   readonly #given = new Map<Receiver, Socket>()
   #closing = false
 
@@ -70,8 +70,7 @@ export class SharedListener {
   }
 
   /**
-   * The receiver has ended or takes no further connections. What it was given and has not confirmed goes to
-   * another one.
+   * The receiver has ended or takes no further connections. An unconfirmed connection goes to another one.
    */
   remove(receiver: Receiver): void {
     this.#receivers.delete(receiver)

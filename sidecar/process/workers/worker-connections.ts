@@ -11,7 +11,7 @@ export class PrimaryConnections implements ConnectionSource {
   readonly #calls = new PendingCalls()
   /** The bound addresses, by the number of the call that asked for them. */
   readonly #bound = new Map<number, string>()
-  /** What takes the connections of each listener. Absent: the listener is closed. */
+  /** The function that takes the connections of each listener. Absent: the listener is closed. */
   readonly #takers = new Map<Listener, (connection: Socket) => void>()
 
   constructor(send: (message: FromWorker) => void) {

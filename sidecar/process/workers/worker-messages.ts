@@ -67,7 +67,7 @@ export type FromPrimary =
   /** Answer with `alive`. */
   | { readonly type: 'probe' }
 
-/** What the directory recorded of a change, or the digest of the token of an upstream that was revoked. */
+/** The directory's records of a change, or the digest of the token of an upstream that was revoked. */
 export type WorkerChange = { readonly records: readonly FeedRecord[] } | { readonly token: string }
 
 /** A worker asks for the connections of an address. The primary listens there for all workers. */

@@ -20,7 +20,7 @@ import type {
   WorkerServing,
 } from './worker-messages.ts'
 
-/** What the primary does for all of its workers. */
+/** The services of the primary for all of its workers. */
 export interface SharedServices {
   /** Counts the failed logins of all workers. */
   readonly failedLogins: LoginThrottle
@@ -34,7 +34,7 @@ export interface SharedServices {
 
 /**
  * A worker hangs if it has not answered this many probes, and another one answers. Probes are counted because
- * a time limit could not tell a worker that hangs from a machine that was asleep.
+ * a time limit could not distinguish a hanging worker from a machine that was asleep.
  */
 export const PROBES_MAX = 4
 
@@ -133,7 +133,7 @@ export class WorkerProcess implements Receiver, Reporter {
   async forgetToken(timeoutMs: number, token: string): Promise<void> {
     if (await this.#ask(this.#changes, timeoutMs, (id) => ({ type: 'hear_change', id, change: { token } })))
       return
-    // One that has not begun to serve knows no token, and may take its time.
+    // One that has not begun to serve has no token yet, and may take its time.
     if (this.#listeners.size === 0) return
     this.#fail(`it did not forget a token within ${timeoutMs} ms`)
     await this.ended
@@ -148,10 +148,10 @@ export class WorkerProcess implements Receiver, Reporter {
   }
 
   /**
-   * @returns whether the worker has answered, has ended or knows nothing, and not only the time has passed
+   * @returns whether the worker has answered, has ended or has not started, and not only the time has passed
    */
   async #ask(calls: PendingCalls, timeoutMs: number, message: (id: number) => FromPrimary): Promise<boolean> {
-    // A worker that has not started yet knows nothing.
+    // A worker that has not started yet has no state.
     if (!this.#channelOpen) return true
     let isLate = false
     let timer: NodeJS.Timeout | undefined
@@ -253,7 +253,7 @@ export class WorkerProcess implements Receiver, Reporter {
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('exit', async (code, signal) => {
-      // What the worker wrote before its end is still in the channel, for example that it has a connection.
+      // The worker's last messages are still in the channel, for example that it has a connection.
       for (let turn = 0; child.connected && turn < LAST_TURNS_MAX; turn++) await nextTurn()
       resolve(signal ?? `code ${code}`)
     })

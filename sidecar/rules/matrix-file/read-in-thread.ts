@@ -39,7 +39,7 @@ export async function readInThread(
 async function ask(from: ReadByThread, stopped: AbortSignal, name: string): Promise<FromThread> {
   stopped.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
-  // It needs nothing of how this process was started, and above all no secret of its environment.
+  // It needs no option of this process, and above all no secret of its environment.
   const thread = new Worker(program(), { eval: isExecutable, workerData: from, execArgv: [], env: {} })
   const stop = () => reject(stopped.reason)
   stopped.addEventListener('abort', stop)

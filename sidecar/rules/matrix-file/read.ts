@@ -23,7 +23,7 @@ export function readMatrix(path: string): Matrix {
 /** The parser of YAML is loaded only where a file is YAML: it has 72 files. */
 let yaml: DocumentForm | undefined
 
-/** What a matrix file is written in, by the ending of its name. */
+/** The format of a matrix file, by the ending of its name. */
 export function matrixForm(path: string): DocumentForm {
   const id = formOfName(path)
   if (id !== 'yaml') return forms[id]

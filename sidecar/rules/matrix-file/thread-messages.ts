@@ -1,8 +1,8 @@
-/** What the thread that reads a matrix sends. */
+/** The messages of the thread that reads a matrix. */
 import type { Matrix, Steps } from '../../../engine/index.ts'
 import type { MatrixError } from '../../../matrix/index.ts'
 
-/** What the thread reads: the path of a file, or JSON. */
+/** The input of the thread: the path of a file, or JSON. */
 export type ReadByThread = string | Uint8Array
 
 export type FromThread =

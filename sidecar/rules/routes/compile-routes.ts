@@ -17,7 +17,7 @@ import type { Route, RouteSetting, TargetSetting, TargetSource } from './route.t
 import { Routes } from './routes.ts'
 import { folded } from './similar.ts'
 
-/** What is wrong, each with the key of the configuration; or the routes. */
+/** The faults, each with the key of the configuration; or the routes. */
 export type Compiled =
   | { readonly routes: Routes; readonly problems?: undefined }
   | { readonly routes?: undefined; readonly problems: readonly string[] }
@@ -77,7 +77,7 @@ function readMethods(methods: readonly string[] | undefined, expect: Expect): re
       `methods[${index}]`,
       'a method in capitals, which is not CONNECT',
     )
-  // Servers answer HEAD by what they do for GET.
+  // Servers answer HEAD as they answer GET.
   return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted()
 }
 

@@ -1,7 +1,4 @@
-/**
- * What a person needs to know about a request without a route: which route was near, or how the request must
- * be written.
- */
+/** The explanation of a request without a route: a near route, or the expected form of the request. */
 import { type PathPattern, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
 import { Routes } from './routes.ts'
@@ -42,7 +39,7 @@ function beginningOf({ text, segments }: PathPattern, count: number): PathPatter
 }
 
 /**
- * A canonical request that was probably meant, and what it is for. `undefined`: there is none, or it has no
+ * A canonical request that was probably meant, and its API. `undefined`: there is none, or it has no
  * route either.
  */
 export function meant(
@@ -67,7 +64,7 @@ export function meant(
   return undefined
 }
 
-/** What most servers would make of a request target. Nothing is decided by it. */
+/** A request target as most servers would read it. Nothing is decided by it. */
 function canonicalTarget(target: string): string {
   const path = target.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/[?#].*$/s, '')
   const decoded = path.replace(/%(?:2[def]|3\d|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/gi, (encoded) =>

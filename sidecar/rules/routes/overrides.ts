@@ -1,6 +1,6 @@
 /**
  * Request headers from which some frameworks take another path or another method than those of the request.
- * What is decided about the one is then carried out for the other.
+ * A decision about the one is then carried out for the other.
  */
 
 import type { RouteMatch } from './route.ts'
@@ -52,7 +52,7 @@ function decoded(name: string): string {
   )
 }
 
-/** What becomes of a request with a header that overrides its path. */
+/** The result for a request with a header that overrides its path. */
 export const PATH_OVERRIDDEN = {
   refused: 'NOT_CANONICAL',
   detail: 'expected a request without a header that overrides its path',

@@ -1,5 +1,5 @@
 /**
- * The patterns of hosts, paths and methods: reading them, and what two of them have in common. Two patterns
+ * The patterns of hosts, paths and methods: reading them, and the intersection of two. Two patterns
  * have either nothing in common, or exactly what one pattern says.
  */
 
@@ -22,7 +22,7 @@ export interface PathPattern {
  */
 export type HostPattern = string
 
-/** What a route is for. */
+/** The pattern of a route. */
 export interface Pattern {
   readonly host: HostPattern
   readonly path: PathPattern
@@ -36,7 +36,7 @@ const CAPTURE = /^([A-Za-z0-9\-._~!$&'()*+,=:@]*)\{([a-z][a-z0-9_]{0,63})\}$/
 export const PATH_EXPECTED =
   "a path that begins with a slash, whose segments are letters, digits and -._~!$&'()*+,=:@, or end with {name}"
 
-/** @returns `undefined` if the text is no pattern of a path */
+/** @returns `undefined` if the text is not a pattern of a path */
 export function parsePath(text: string): PathPattern | undefined {
   if (!text.startsWith('/')) return undefined
   const below = text.endsWith('/')
@@ -72,7 +72,7 @@ export function isHost(text: string): boolean {
 export const HOST_EXPECTED =
   'a host name of ASCII letters, digits, hyphens and underscores, without a dot at the end, or such a name behind *.; and a port behind it where requests have one'
 
-/** @returns `undefined` if the text is no pattern of a host */
+/** @returns `undefined` if the text is not a pattern of a host */
 export function parseHost(text: string | undefined): HostPattern | undefined {
   if (text === undefined) return ''
   const lower = text.toLowerCase()
@@ -87,7 +87,7 @@ export function isWritten(pattern: HostPattern, host: string): boolean {
   return pattern === '' || pattern === host
 }
 
-/** What is for both patterns; `undefined`: nothing is. */
+/** The requests that fit both patterns; `undefined`: nothing is. */
 export function common(one: Pattern, other: Pattern): Pattern | undefined {
   // The path first, because it differs most often.
   const path = commonPath(one.path, other.path)

@@ -1,4 +1,4 @@
-/** What a route is: as the configuration has it, as it is compiled, and what came of a request. */
+/** A route: as the configuration has it, as it is compiled, and its result for a request. */
 import type { HostPattern, PathPattern } from './pattern.ts'
 
 /** Where a part of the target is found. Exactly one of the keys is given. */
@@ -40,12 +40,12 @@ export interface Route {
   readonly path: PathPattern
   /** Sorted; `undefined`: any. GET brings HEAD with it. */
   readonly methods: readonly string[] | undefined
-  /** Whether the configuration names HEAD: not every server answers it by what it does for GET. */
+  /** Whether the configuration names HEAD: not every server answers it as it answers GET. */
   readonly namesHead: boolean
   readonly target: { readonly account: TargetSource; readonly project: TargetSource | undefined } | undefined
 }
 
-/** A request, as it arrived. Nothing of it was decoded, merged or corrected. */
+/** A request, as it arrived. It was neither decoded, merged nor corrected. */
 export interface RouteRequest {
   readonly method: string
   /** The Host header or `:authority`, where there is one. */
@@ -70,7 +70,7 @@ export interface RouteTarget {
   readonly project?: string
 }
 
-/** Which API a request is for, or why there is none. */
+/** The API of a request, or why there is none. */
 export type RouteMatch =
   | {
       readonly refused: undefined
@@ -80,7 +80,7 @@ export type RouteMatch =
     }
   | {
       readonly refused: RouteRefusal
-      /** What was expected. Never contains a value of the request. */
+      /** The expected form. Never contains a value of the request. */
       readonly detail: string
       /** The route whose target was not found. */
       readonly route?: Route

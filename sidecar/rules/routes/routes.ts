@@ -39,7 +39,7 @@ export class Routes {
     return [...routesIn(this.#root)]
   }
 
-  /** Which API the request is for, and whose resource it asks for; or why not. Never throws. */
+  /** The API of the request, and the owner of its resource; or why there is none. Never throws. */
   match({ method, host, target, header }: RouteRequest): RouteMatch {
     if (!METHOD.test(method)) return notCanonical('a method of capital letters')
     if (PATH_OVERRIDES.some((name) => header(name) !== undefined)) return PATH_OVERRIDDEN
@@ -72,8 +72,8 @@ export class Routes {
   }
 
   /**
-   * Servers differ: in whether `/a/` is `/a`, whether `/a` is below `/a/`, and whether HEAD is answered by
-   * what is there for GET. So all readings that have a route must have the same API and target.
+   * Servers differ: in whether `/a/` is `/a`, whether `/a` is below `/a/`, and whether HEAD is answered as
+   * GET is. So all readings that have a route must have the same API and target.
    */
   #inDoubt(wanted: Wanted, found: Route, isBelow: boolean, isSame: (other: Found) => boolean) {
     for (const head of wanted.method === 'HEAD' && this.namesMethods ? HEADS : AS_IT_IS) {
@@ -131,7 +131,7 @@ function hostName(host = ''): string | undefined {
   return host === '' || isHost(name) ? name.toLowerCase() : undefined
 }
 
-/** What a canonical path has encoded is UTF-8, and neither a slash nor a dot. */
+/** The encoded parts of a canonical path are UTF-8, and neither a slash nor a dot. */
 function decoded(segment: string): string {
   return segment.includes('%') ? decodeURIComponent(segment) : segment
 }
@@ -144,10 +144,7 @@ function endOfSegment(path: string, start: number): number {
 /** A place in the tree. */
 interface Node {
   readonly literals: Map<string, Node>
-  /**
-   * By the folded form of literals and prefixes: what is written otherwise than they are must not pass them
-   * by.
-   */
+  /** By the folded form of literals and prefixes: another spelling must not pass them by. */
   readonly foldedLiterals: Set<string>
   /** The longest prefix first. */
   readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]
@@ -234,7 +231,7 @@ interface Wanted {
    * because a slash follows it.
    */
   readonly end?: 'alone' | 'slash'
-  /** With `slash`: gets the routes that end with a name, because some servers take nothing for one. */
+  /** With `slash`: gets the routes that end with a name, because some servers accept an empty name. */
   readonly empty?: Route[]
   /** `named`: HEAD is for routes that name it. */
   readonly head?: 'named'
@@ -278,7 +275,7 @@ function find(
         const found = find(captured, wanted, end + 1)
         if (found !== undefined) return found
       } else if (segment === prefix)
-        return notCanonical('a name behind each text of a route, because some servers take nothing for one')
+        return notCanonical('a name behind each text of a route, because some servers accept an empty name')
   }
   return pick(node.below, wanted)
 }
@@ -352,11 +349,11 @@ function foundIn(source: TargetSource, path: string, header: RouteRequest['heade
   const found = source.from === 'header' ? header(source.name) : capturedIn(path, source.index, source.prefix)
   const value = typeof found === 'object' && found.length === 1 ? found[0] : found
   if (typeof value !== 'string' || !VALUE.test(value)) return undefined
-  // Bytes of a header beyond ASCII have no encoding of their own.
+  // Bytes of a header beyond ASCII have no defined encoding.
   return source.from === 'header' && !/^[\x20-\x7e]*$/.test(value) ? undefined : value
 }
 
-/** What the capture took. @param index of its segment */
+/** The text of the capture. @param index of its segment */
 function capturedIn(path: string, index: number, prefix: string): string {
   let start = 1
   for (let before = 0; before < index; before++) start = endOfSegment(path, start) + 1

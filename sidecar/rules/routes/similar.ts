@@ -6,7 +6,7 @@
 /** A format at the end, which some frameworks cut off before they look for a handler: `admin.json`. */
 const FORMAT = /\.[a-z][a-z0-9]*$/
 
-/** What some servers cut off once it is decoded: parameters, a query, a fragment, a stream of a file. */
+/** Decoded parts that some servers cut off: parameters, a query, a fragment, a stream of a file. */
 const CUT = /(?:[;?#]|::?\$).*$/s
 
 /** Most segments are like this, and then they are their own folded form. */
@@ -30,7 +30,7 @@ export function folded(segment: string): string {
 
 /**
  * Whether every server reads a segment here, and no other one. Where a decoded path is cut at `?` or `#`, or
- * a segment vanishes because nothing of it stays, the path ends sooner than it seems.
+ * a segment vanishes because it becomes empty, the path ends sooner than it seems.
  */
 export function isWhole(segment: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(segment) || (!/[;?#]/.test(segment) && folded(segment) !== '')

@@ -23,7 +23,7 @@ const NOTHING = Buffer.alloc(0)
 
 /** Blocks of about the size that the source gives at once. @throws what the source throws */
 export async function* blocksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
-  /** What has no end yet. */
+  /** The line without an end yet. */
   let rest: Buffer[] = []
   let restBytes = 0
   let offset = 0

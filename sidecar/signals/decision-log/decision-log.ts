@@ -23,7 +23,7 @@ export interface DecisionLogOptions {
   readonly fingerprints: Fingerprints
   /** How many of a hundred decisions have a line that allow and are not contested. All others have one. */
   readonly samplePercent: number
-  /** Whether a decision without a line is no answer. */
+  /** Whether a decision without a line is not an answer. */
   readonly required: boolean
   /** Most bytes of lines that wait to be written. */
   readonly bytesMax: number
@@ -50,7 +50,7 @@ const CLOSE_MS = 5_000
  */
 const NO_LATENCY = ',"latency_us":0'
 
-// What each question has to say, beside who asked and what was decided.
+// The fields of each question, beside those of the asker and the decision.
 const OF_CLAIMS = line<ClaimsQuestion>('claims', [
   scope('scope', (question) => question.scope),
   scope('target', (question) => question.target),
@@ -79,7 +79,7 @@ const SHADOW: Readonly<Record<ShadowDirection, Buffer>> = {
 }
 const END = Buffer.from('}\n')
 
-/** A question about credentials, and what is known of them. */
+/** A question about credentials, and the facts about them. */
 interface Verified {
   readonly question: CredentialsQuestion
   /** The part about the token. */
@@ -155,7 +155,7 @@ export class DecisionLog implements Log {
     }
   }
 
-  /** Who somebody is may have changed. */
+  /** The identity of an asker may have changed. */
   forgetAskers(): void {
     for (const forget of this.#forget) forget()
   }

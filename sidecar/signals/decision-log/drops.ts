@@ -1,5 +1,5 @@
 /**
- * Decisions that were given without a line: told in the log at most once a minute, in the next line, by a
+ * Decisions that were given without a line: reported in the log at most once a minute, in the next line, by a
  * metric and by health checks.
  */
 import type { Logger } from 'pino'
@@ -7,7 +7,7 @@ import type { Health } from '../../base/health.ts'
 import { membersOf } from './line-parts.ts'
 
 export interface DropsOptions {
-  /** Whether a decision without a line is no answer. */
+  /** Whether a decision without a line is not an answer. */
   readonly required: boolean
   readonly log: Pick<Logger, 'warn' | 'info'>
   readonly health: Pick<Health, 'set'>
@@ -20,9 +20,9 @@ const TELL_MS = 60_000
 
 export class Drops {
   readonly #options: DropsOptions
-  /** Decisions of which no line tells yet. */
+  /** Decisions that no line has reported yet. */
   untold = 0
-  /** Decisions of which the log does not tell yet. */
+  /** Decisions that the log has not reported yet. */
   #unlogged = 0
   /** Why lines cannot be written; the last one that is known. */
   #problem = 'lines arrive faster than they can be written'
@@ -35,8 +35,8 @@ export class Drops {
   }
 
   /**
-   * There is no room for a decision. Where it must have a line, it is not given, and the call that fails
-   * leaves a trace of its own.
+   * There is no room for a decision. Where it must have a line, it is not given, and the failed call leaves a
+   * separate trace.
    */
   full(): void {
     if (!this.#full) {
@@ -66,7 +66,7 @@ export class Drops {
     this.#show()
   }
 
-  /** The member of the next line that tells of them. */
+  /** The member of the next line that reports them. */
   tell(): Buffer {
     const dropped = this.untold
     this.untold = 0

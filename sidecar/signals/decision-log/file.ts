@@ -21,7 +21,7 @@ export interface FileOptions {
   readonly monotonicMs?: (() => number) | undefined
 }
 
-/** What is behind the name of a replaced file: its time, and the process that replaced it. */
+/** The suffix of a replaced file: its time, and the process that replaced it. */
 const REPLACED = /^\d{8}T\d{9}Z-\d+$/
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
@@ -67,7 +67,7 @@ export class LogFile implements Destination {
     this.#handle = undefined
   }
 
-  /** The file for so many bytes more. */
+  /** The file for a number of further bytes. */
   async #current(more: number): Promise<FileHandle> {
     const { path, bytesMax, ageMsMax, now } = this.#options
     await this.#look()
@@ -81,7 +81,7 @@ export class LogFile implements Destination {
     return handle
   }
 
-  /** What others have done to the file. Asking each time would cost as much as writing. */
+  /** Finds changes to the file by others. Asking each time would cost as much as writing. */
   async #look(): Promise<void> {
     const { path, monotonicMs = () => performance.now() } = this.#options
     const nowMs = monotonicMs()
@@ -123,7 +123,7 @@ const LINE_END = Buffer.from('\n')
 /** Whether the file ends within a line: a process was killed, or the disk was full. */
 async function isWithinLine(path: string, size: number): Promise<boolean> {
   const reading = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => undefined)
-  // What may be written and not read is only appended to.
+  // A file that may be written and not read is only appended to.
   if (reading === undefined) return false
   try {
     const { bytesRead, buffer } = await reading.read(Buffer.alloc(1), 0, 1, size - 1)

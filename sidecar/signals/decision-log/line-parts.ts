@@ -33,7 +33,7 @@ export class Parts {
     this.#fingerprints = fingerprints
   }
 
-  /** What was asked about, and what was decided. Where it is unknown, many questions share a decision. */
+  /** The subject of the question, and the decision. Where it is unknown, many questions share a decision. */
   ofDecision(decision: Decision, api: string, kind: string | undefined): Buffer {
     const known = this.#decisions.get(decision)
     if (known !== undefined && known.api === api && known.kind === kind) return known.bytes
@@ -45,7 +45,7 @@ export class Parts {
   }
 
   /**
-   * Which token it was and whose, as far as that is known. An authority that remembers a token always gives
+   * The token and its holder, as far as they are known. An authority that remembers a token always gives
    * the same object.
    *
    * @param value the credential as it came; `undefined`: there was none
@@ -72,7 +72,7 @@ export class Parts {
   }
 }
 
-/** Who asks, and how. */
+/** The asker, and its protocol. */
 export function askerPart({ protocol, address, name, traceparent, requestIds }: AskerFacts): Buffer {
   const traceId = traceIdOf(traceparent)
   const requestId = givenRequestId(requestIds)

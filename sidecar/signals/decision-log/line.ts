@@ -17,13 +17,13 @@ const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const QUOTE = 0x22
 
 /**
- * The beginning of the lines of an asker: the time, and who asks. Lines of the same millisecond have the
+ * The beginning of the lines of an asker: the time, and the asker. Lines of the same millisecond have the
  * same.
  */
 export class LineStart {
   readonly #bytes: Buffer
   #ms = Number.NaN
-  /** Whether what is denied passes all the same. */
+  /** Whether a denied request passes anyway. */
   readonly observed: boolean
 
   /** @param asker the part about who asks */
@@ -70,7 +70,7 @@ function putEscaped(block: Block, text: string): void {
   block.length += block.bytes.write(escapedJson(JSON.stringify(text)).slice(1, -1), block.length)
 }
 
-/** Writes what a question has to say into a block. */
+/** Writes the fields of a question into a block. */
 type Line<Facts> = (block: Block, facts: Facts) => void
 
 /**
@@ -111,7 +111,7 @@ export function text<Facts>(name: string, of: (facts: Facts) => string | undefin
   }
 }
 
-/** A member with what a token is bound to, or what a resource belongs to. */
+/** A member with the scope of a token, or the owner of a resource. */
 export function scope<Facts>(name: string, of: (facts: Facts) => Scope | undefined): Field<Facts> {
   return (before) => {
     const absent = constant(before)

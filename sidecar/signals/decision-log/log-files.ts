@@ -9,7 +9,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 export interface LogFile {
   /** For messages. */
   readonly name: string
-  /** Tells it from others, also when it is renamed; empty: it is no file. */
+  /** Identifies it, also when it is renamed; empty: it is not a file. */
   readonly id: string
   /** The time of its first line; empty: it has none that can be read. */
   readonly begins: string
@@ -33,7 +33,7 @@ const COMPRESSED = [
   { magic: [0x28, 0xb5, 0x2f, 0xfd], decompress: createZstdDecompress },
 ] as const
 
-/** What is behind the name of a file that was replaced: by a sidecar, or as logrotate does it. */
+/** The suffix of a file that was replaced: by a sidecar, or as logrotate does it. */
 const REPLACED = /^(?:\.\d{8}T\d{9}Z-\d+|[.-]\d{1,14})(?:\.gz|\.zst)?$/
 
 /**
@@ -161,7 +161,7 @@ function compressionOf(start: Uint8Array): Decompress | undefined {
   return COMPRESSED.find(({ magic }) => magic.every((byte, index) => start[index] === byte))?.decompress
 }
 
-/** What a pipe brings, decompressed where that is needed. */
+/** The bytes of a pipe, decompressed where that is needed. */
 async function* plainOrNot(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = source[Symbol.asyncIterator]()
   const first = await chunks.next()

@@ -14,16 +14,16 @@ export interface SearchOptions {
   readonly keptMax: number
 }
 
-/** What a block of a file has. */
+/** The content of a block of a file. */
 export interface Step {
   /** In the order of the search. */
   readonly found: readonly Found[]
   /**
-   * The search of this file can go on before this byte; `undefined`: it was interrupted, and has to begin
+   * The search of this file can go on before this byte; `undefined`: it was interrupted, and must begin
    * again.
    */
   readonly before: number | undefined
-  /** Why the file cannot be read to its end. What was read before is found all the same. */
+  /** Why the file cannot be read to its end. Lines that were read before are found anyway. */
   readonly failed?: Error
 }
 

@@ -18,15 +18,15 @@ export interface Found {
   readonly offset: number
 }
 
-/** What was met on the way. */
+/** The lines met on the way. */
 export interface Tally {
   bytes: number
   lines: number
-  /** Lines that are no decision, or not whole. */
+  /** Lines that are not a decision, or not whole. */
   damaged: number
   /** Lines that were found and are not as this version writes them. */
   foreign: number
-  /** What is otherwise in the first of these. */
+  /** The difference in the first of these. */
   foreignProblem: string | undefined
 }
 
@@ -104,7 +104,7 @@ export class Matcher {
     const value = jsonOf(text)
     if (!isDecision(value)) {
       tally.damaged++
-      // What is torn may end within a character, so it is cut where its bytes say.
+      // A torn line may end within a character, so it is cut where its bytes say.
       const again = bytes.lastIndexOf(START)
       if (again > 0) this.#read(bytes.subarray(again), offset + again, tally, found)
       return

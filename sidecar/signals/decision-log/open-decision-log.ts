@@ -55,7 +55,7 @@ export function readDecisionLog({ decision_log: settings, data, workers }: Confi
   }
 }
 
-/** What searches is loaded with the first search. */
+/** The code that searches is loaded with the first search. */
 function searchOf(path: string, fingerprints: Fingerprints): DecisionSearch {
   return {
     fingerprintsOf: (token) => fingerprints.allOf(token),

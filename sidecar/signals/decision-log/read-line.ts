@@ -31,7 +31,7 @@ export interface Line {
   readonly shadow?: 'opened' | 'closed' | 'unknown'
 }
 
-/** A line that is none of a decision log. */
+/** A line that is not of a decision log. */
 export interface MalformedLine {
   /** From 1. */
   readonly line: number
@@ -70,14 +70,14 @@ export async function readLines(
   }
 }
 
-/** @returns the line, or what was expected */
+/** @returns the line, or the expected value */
 function parse(text: string): Line | string {
   const value = jsonOf(text)
   if (value === undefined) return 'expected JSON'
   return problemOf(value) ?? (value as Line)
 }
 
-/** `undefined`: it is no JSON. */
+/** `undefined`: it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -86,7 +86,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** What a line of this version has otherwise; `undefined`: it is as the schema says. */
+/** The difference of the line from this version; `undefined`: it is as the schema says. */
 export function problemOf(value: unknown): string | undefined {
   const [problem] = problemsBy(validate, value)
   return problem && problemText(problem)
@@ -97,5 +97,5 @@ export function unknownMemberOf(value: object): string | undefined {
   return Object.keys(value).find((name) => !KNOWN.has(name))
 }
 
-/** `names` is what `portcullis decisions --json` adds. */
+/** `portcullis decisions --json` adds `names`. */
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(schema.properties), 'names'])

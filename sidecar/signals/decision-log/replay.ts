@@ -1,6 +1,6 @@
 /**
- * What another matrix would have decided: each line of a decision log is asked again. What authorities said
- * of a credential stays as it was, and so does which headers a request had.
+ * The decisions of another matrix: each line of a decision log is asked again. The answers of
+ * authorities about a credential stay as they were, and so do the headers of a request.
  */
 import { CREDENTIAL_REASONS, type Engine, fieldPlace, fieldValue } from '../../../engine/index.ts'
 import { kindOfScope } from '../../authority/kind-of-scope.ts'
@@ -16,7 +16,7 @@ export type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
 /** How many decisions of each type. */
 export type ChangeCounts = Record<ChangeType, number>
 
-/** A decision that stands for others: when it was, and who asked, as far as the line has it. */
+/** A decision that stands for others: its time, and its asker, as far as the line has it. */
 export type Sample = Pick<Line, 'time' | 'caller' | 'client_address' | 'subject' | 'request_id'> & {
   readonly account: string | undefined
 }
@@ -33,7 +33,7 @@ export interface Change {
   readonly conflictsBefore: readonly string[]
   readonly conflictsAfter: readonly string[]
   decisions: number
-  /** How many of them passed all the same, because proxies were only observed. */
+  /** How many of them passed anyway, because proxies were only observed. */
   observed: number
   /** The first one that was read. */
   readonly sample: Sample
@@ -65,7 +65,7 @@ const ACCOUNTS_MAX = 1_000
 
 export const CHANGE_TYPES: readonly ChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
 
-/** What is compared. */
+/** The fields that are compared. */
 export interface Answer extends Pick<Line, 'allowed' | 'reason'> {
   readonly conflicts: readonly { readonly id: string }[]
   /** Why; `undefined`: there is no token that the sentence would be about. */
@@ -79,7 +79,7 @@ export class Replay {
   changed = 0
   /** Changed decisions beyond those that are listed. */
   further = 0
-  /** Decisions that denied, and whose requests passed all the same. */
+  /** Decisions that denied, and whose requests passed anyway. */
   observed = 0
   readonly counts = newCounts()
   readonly untold = new Map<Untold, number>()
@@ -168,7 +168,7 @@ function newCounts(): ChangeCounts {
 }
 
 function accountOf({ subject, scope, target }: Line): string | undefined {
-  // What callers claim may be empty.
+  // Claims of callers may be empty.
   return subject?.account || scope?.account || target?.account || undefined
 }
 
@@ -181,10 +181,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** A replay is no decision that somebody gets. */
+/** No caller gets the decision of a replay. */
 const NOBODY = { connection: undefined, listener: undefined }
 
-/** What an engine decides about the question of a line; or why that is unknown. */
+/** The decision of an engine about the question of a line; or why that is unknown. */
 export function answerTo(engine: Engine, line: Line): Answer | Untold {
   if (line.cut) return 'cut'
   const { api, kind = '', scope, target, asked } = line
@@ -202,13 +202,13 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   if (reason === 'UNKNOWN_API')
     return engine.apis.has(api) ? 'api_is_new' : engine.deny(api, 'CREDENTIAL_MISSING')
   const fault = CREDENTIAL_REASONS.find((each) => each === reason)
-  // Which of the headers had what is not in the line.
+  // The line does not have the values of the headers.
   if (header === undefined) return engine.deny(api, fault ?? 'CREDENTIAL_MISSING')
   if (!engine.apis.has(api)) return engine.deny(api, 'CREDENTIAL_MISSING')
   const places = Array.from(engine.tokenKinds.values(), fieldPlace)
   if (!places.includes(header)) return 'header_is_gone'
   const [name = '', scheme] = header.split(' ')
-  // Which text the token began with is not in the line. It is taken to be that of its kind.
+  // The line does not have the beginning of the token. It is taken to be that of its kind.
   const kind = kindOf(line, engine)
   const { prefix = '' } = engine.tokenKinds.get(kind ?? '') ?? {}
   let verified = true
@@ -239,7 +239,7 @@ function kindOf({ kind, subject, scope }: Line, { tokenKinds }: Engine): string 
   return subject?.type === 'user' && scope !== undefined ? kindOfScope(scope, tokenKinds.values())?.id : kind
 }
 
-/** What an authority said. */
+/** The answer of an authority. */
 function verificationOf({ subject, scope, reason }: Line, kind: string | undefined) {
   const token =
     kind === undefined || subject === undefined || scope === undefined

@@ -72,7 +72,7 @@ export async function searchTurn(
   return { rows, next: next && textOf(next), damaged: tally.damaged, unreadable: part.unreadable }
 }
 
-/** What a part has so far. */
+/** The content of a part so far. */
 interface Part {
   readonly found: Found[]
   readonly unreadable: string[]

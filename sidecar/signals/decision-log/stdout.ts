@@ -36,7 +36,7 @@ class Pipe implements Destination {
 
   constructor(descriptor: number) {
     this.#socket = new Socket({ fd: descriptor, readable: false, writable: true }).unref()
-    // `write` tells of the error.
+    // `write` reports the error.
     this.#socket.on('error', () => {})
   }
 

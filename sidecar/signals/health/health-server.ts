@@ -2,7 +2,7 @@
  * The health listener: a plain HTTP server for probes and for Prometheus, and for nothing else. It may be
  * reached from other machines, so it answers nothing that is secret, and everything that a client may use of
  * it is bounded. A connection has one request and a short life, and where there are as many as there may be,
- * those that waited longest give way. So a probe is always answered.
+ * those that waited longest are evicted. So a probe is always answered.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -64,7 +64,7 @@ export async function startHealthServer(
   const scrapes = source.metrics && new Scrapes(source, refused)
   const newServer = () => {
     const server: Server = createServer(
-      // A connection has an end of its own, whatever it waits for.
+      // A connection has a time limit, whatever it waits for.
       {
         ServerResponse: WrittenResponse,
         maxHeaderSize: HEADER_BYTES_MAX,
@@ -170,8 +170,8 @@ class Connections {
   }
 
   /**
-   * The oldest connection of the address with the most of them gives way. So a flood cannot take the place of
-   * a probe.
+   * The oldest connection of the address with the most of them is evicted. So a flood cannot take the place
+   * of a probe.
    */
   #makeRoom(): void {
     const byAddress = Map.groupBy(this.#open, ([, address]) => address)

@@ -43,7 +43,7 @@ export class Scrapes {
   }
 }
 
-/** What health checks say, as metrics. */
+/** The results of health checks, as metrics. */
 function healthMetrics(state: HealthState): Metric[] {
   const problems = PROBLEM_CODES.map((code) => [code, state.problems[code] === undefined ? 0 : 1])
   const digests = state.matrixDigests.map((digest) => [digest, 1])

@@ -1,4 +1,4 @@
-/** What the health listener answers for. */
+/** The state behind the answers of the health listener. */
 import type { HealthState } from '../../base/health.ts'
 import type { Metric } from '../../base/metrics.ts'
 

@@ -77,7 +77,7 @@ function droppedNotice(dropped: number): string {
   return JSON.stringify({ level: 40, time: Date.now(), dropped, msg })
 }
 
-/** Makes writes to a full pipe fail. By default the writer would wait until somebody reads. */
+/** Makes writes to a full pipe fail. By default the writer would wait until there is a reader. */
 function makePipeNonBlocking(descriptor: number): void {
   try {
     // Opening the descriptor as a socket makes it non-blocking. The socket itself is never written to.

@@ -1,6 +1,6 @@
 /**
- * Lines of the log for people: the time, the level, the message, and what else is known. A stack follows on
- * lines of its own.
+ * Lines of the log for people: the time, the level, the message, and further facts. A stack follows on
+ * separate lines.
  */
 import { styleText } from 'node:util'
 import { escaped } from '../../base/visible-text.ts'
@@ -35,7 +35,7 @@ function shown(value: unknown): string {
   return escaped(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 }
 
-/** What pino makes of an error: its stack begins with its name and its message. */
+/** The lines of an error as pino has it: its stack begins with its name and its message. */
 function linesOf(err: unknown): string[] {
   if (err === undefined) return []
   const { stack } = err as { readonly stack?: unknown }

@@ -1,6 +1,6 @@
 /**
- * The metrics of this process: its meters, and what else is read when somebody asks. Loaded where metrics are
- * on.
+ * The metrics of this process: its meters, and values that are read for each request. Loaded where metrics
+ * are on.
  */
 import type { AuthorityState } from '../../authority/open-authority.ts'
 import { Durations, histogram } from '../../base/meters.ts'
@@ -10,7 +10,7 @@ import type { Intake } from '../../usecases/intake.ts'
 import type { Shadow } from '../../usecases/shadow.ts'
 import { processMetrics } from './process-metrics.ts'
 
-/** What is looked at. */
+/** The parts that are read. */
 export interface Watched {
   readonly rules: {
     /** For how long they have not been known to be those of the file, in milliseconds. */
@@ -114,5 +114,5 @@ const COMPARED_HELP = 'Decisions that were compared since then.'
 const KEY_HELP = 'How long the oldest signing key has been in its state.'
 const POSITION_HELP = 'Number of the last change of the directory that is known with all before it.'
 const KNOWN_HELP = 'How long ago it was last known that no change of the directory is missing.'
-const TOUCHED_HELP = 'What changes of the directory touched, so that tokens of it were asked about again.'
+const TOUCHED_HELP = 'Subjects that changes of the directory touched; their tokens were asked about again.'
 const EXPIRY_HELP = 'When the certificate of a listener expires.'

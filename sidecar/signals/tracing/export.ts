@@ -1,5 +1,5 @@
 /**
- * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it
+ * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that no object of it
  * must be collected later, and lines wait where those of the decision log do: a bounded number, and as long
  * as it takes.
  */
@@ -34,7 +34,7 @@ export class Export implements SpanProcessor {
   readonly #options: ExportOptions
   readonly #backlog: Backlog
   #head: Buffer | undefined
-  /** Spans of which the log does not tell yet. */
+  /** Spans that the log has not reported yet. */
   #untold = 0
   /** Why spans cannot be sent; the last reason that is known. */
   #problem = 'spans arrive faster than they can be sent'

@@ -2,7 +2,7 @@
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
-/** What stands before the spans of every request. */
+/** The bytes before the spans of every request. */
 export function requestHead({ resource, instrumentationScope: { name, version } }: ReadableSpan): Buffer {
   const attributes = attributesOf(resource.attributes as Attributes)
   const scope = JSON.stringify({ name, version })

@@ -1,7 +1,4 @@
-/**
- * Records spans with OpenTelemetry. Which call they belong to is known to all work of the call, without an
- * argument.
- */
+/** Records spans with OpenTelemetry. All work of a call knows the call without an argument. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Context,
@@ -48,7 +45,7 @@ export class Recorder implements Tracer {
 
   /**
    * @param tracer makes spans, and records every one
-   * @param samplePercent how many of a hundred calls are recorded whose callers say nothing of a trace
+   * @param samplePercent how many of a hundred calls are recorded whose callers send no trace context
    */
   constructor(tracer: OpenTracer, samplePercent: number) {
     this.#tracer = tracer
@@ -124,7 +121,7 @@ class RecordedSpan implements Span, TracedCall {
     this.#offsetMs = offsetMs
   }
 
-  /** What goes on after the end, a renewal for example, belongs to no call. */
+  /** Work after the end, a renewal for example, does not belong to a call. */
   get span(): Span | undefined {
     return this.#span.isRecording() ? this : undefined
   }
@@ -166,7 +163,7 @@ class RecordedSpan implements Span, TracedCall {
   }
 }
 
-/** What the caller of a call says of its trace, which is not recorded. */
+/** The trace context of a caller, where the trace is not recorded. */
 class CarriedOn implements TracedCall {
   readonly span = undefined
   readonly #courses: Courses

@@ -9,10 +9,10 @@ import type { ShadowDirection } from '../../usecases/shadow.ts'
 
 type Next = DecisionListener | undefined
 
-/** Most decisions of one call that have spans of their own. A stream may ask for millions. */
+/** Most decisions of one call that have separate spans. A stream may ask for millions. */
 const DECISION_SPANS_MAX = 100
 
-/** Is told, and does nothing. */
+/** Receives events, and does nothing. */
 const NOBODY: DecisionListener = {
   startMs: () => 0,
   ofClaims: () => {},
@@ -65,7 +65,7 @@ export class OneDecision implements DecisionListener {
     this.tell(question.api, token?.kind, decision, token)
   }
 
-  /** What the sidecar sends in place of the client's credential is one more decision of the call. */
+  /** The sidecar's own credential is one more decision of the call. */
   ofOwnToken(
     api: string,
     token: OwnToken | undefined,
@@ -86,7 +86,7 @@ export class OneDecision implements DecisionListener {
   }
 }
 
-/** Of a call that asks for any number of decisions: each has a span of its own, up to a bound. */
+/** Of a call that asks for any number of decisions: each has a separate span, up to a bound. */
 export class SeveralDecisions extends OneDecision {
   #decisions = 0
 
@@ -139,7 +139,7 @@ class Check extends OneDecision {
     try {
       super.ofCredentials(...told)
     } catch (error) {
-      // The decision is no answer where it must be logged and cannot be.
+      // The decision is not an answer where it must be logged and cannot be.
       this.span.erred(error)
       throw error
     } finally {

@@ -17,7 +17,7 @@ export class Telemetry extends Recorder implements Tracing, AsyncDisposable {
   /** By the span of the call, whose decisions it counts. */
   readonly #several = new WeakMap<Span, DecisionListener>()
 
-  /** @param samplePercent how many of a hundred calls are recorded whose callers say nothing of a trace */
+  /** @param samplePercent how many of a hundred calls are recorded whose callers send no trace context */
   constructor(processor: SpanProcessor, samplePercent: number) {
     const provider = new TracerProvider({
       resource: defaultResource().merge(resourceFromAttributes(RESOURCE)),

@@ -14,7 +14,7 @@ export class Base64Decoder {
     const whole = text.length - (text.length % QUANTUM)
     this.#rest = text.slice(whole)
     const decoded: Buffer[] = []
-    // Each piece that ends with padding is base64 of its own.
+    // Each piece that ends with padding is separate base64.
     for (const [piece] of text.slice(0, whole).matchAll(/[^=]+={0,2}|=+/g)) {
       if (piece.length % QUANTUM !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(piece)) throw NOT_BASE64
       decoded.push(Buffer.from(piece, 'base64'))

@@ -1,6 +1,6 @@
 /**
- * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests
- * is not known here: it hands over each one with its path.
+ * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. The receiver of the
+ * requests is not known here: it passes each one with its path.
  */
 import pLimit from 'p-limit'
 import { Budget } from '../../base/net/buffer-budget.ts'
@@ -134,7 +134,7 @@ function fits(served: Served, { protocol, enveloped, codec }: Form): boolean {
   return protocol === 'grpc-web' || enveloped === (served.method.type !== 'unary')
 }
 
-/** The protocols of streams have a field of their own for the coding of messages. */
+/** The protocols of streams have a separate field for the coding of messages. */
 function isUncoded({ headers: { 'content-encoding': coding = 'identity' } }: Exchange['request']): boolean {
   return coding.toLowerCase() === 'identity'
 }

@@ -179,7 +179,7 @@ export class EnvelopedCall extends LiveCall {
     return this.#exchange.response.writableLength > 0
   }
 
-  /** The sidecar stops, and does not wait for the call any more. */
+  /** The sidecar stops, and no longer waits for the call. */
   stop(): void {
     this.fail(callError('STOPPING', {}))
   }
@@ -204,7 +204,7 @@ export class EnvelopedCall extends LiveCall {
     this.#send(end, first)
     response.end()
     if (response.writableLength > 0) this.#awaitReader()
-    // What the client still sends is not kept.
+    // Further bytes of the client are not kept.
     discard(request)
   }
 

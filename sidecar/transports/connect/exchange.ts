@@ -1,4 +1,4 @@
-/** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
+/** A request of HTTP with its answer: the common part of calls over HTTP in all protocols. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { LimitFunction } from 'p-limit'
 import type { IpAddress } from '../../base/ip-address.ts'
@@ -53,7 +53,7 @@ export interface Settings {
 /** The object of each connection, which all of its calls have in common. */
 const CONNECTIONS = new WeakMap<object, ClientConnection>()
 
-/** What a handler may know of the call. */
+/** The facts that a handler may know of the call. */
 export class HttpContext implements CallContext {
   readonly connection: ClientConnection
   readonly requestId: string
@@ -134,7 +134,7 @@ function slice(steps: Generator<undefined, Buffer, undefined>): Buffer | undefin
   return undefined
 }
 
-const CANCELLED = new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
+const CANCELLED = new StatusError({ code: STATUS.CANCELLED, message: 'the call has ended' })
 
 /** Most bytes of a request of the call. */
 export function bytesMaxOf({ maxMessageBytes }: Settings, json: JsonCodec | undefined): number {
@@ -151,7 +151,7 @@ export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void
 /** Code of HTTP/2 for a request that is given up. */
 const CANCEL = 8
 
-/** Gives up a client that reads nothing of its answer for so long. @returns a function that ends the wait */
+/** Gives up a client that does not read its answer for this time. @returns a function that ends the wait */
 export function awaitReader(response: ServerResponse, readerMs: number): () => void {
   const leave = () => {
     const { stream } = response as { stream?: { close(code: number): void } }

@@ -1,5 +1,5 @@
 /**
- * Which protocol a request speaks, by its content type: Connect, with one message or with a stream of them,
+ * The protocol of a request, by its content type: Connect, with one message or with a stream of them,
  * or gRPC-Web.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -43,10 +43,10 @@ function grpcWeb(contentType: string, codec: Form['codec'], base64: boolean): Fo
   return { protocol: 'grpc-web', enveloped: true, codec, base64, contentType }
 }
 
-/** What `curl -d` says of every body. */
+/** The content type of every body of `curl -d`. */
 const CURL_TYPE = 'application/x-www-form-urlencoded'
 
-/** `undefined`: the content type is none of them. */
+/** `undefined`: the content type is not one of them. */
 export function formOf(headers: IncomingHttpHeaders): Form | undefined {
   const type = headers['content-type']
   return FORMS.get(type ?? '') ?? otherFormOf(type, headers)

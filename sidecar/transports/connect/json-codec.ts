@@ -1,5 +1,5 @@
 /**
- * JSON of the contract, by the descriptors of the same protos: what clients send becomes the bytes that
+ * JSON of the contract, by the descriptors of the same protos: texts of clients become the bytes that
  * handlers read, and their answers become JSON. It is read strictly: unknown names, names that appear twice
  * and text that is not Unicode are refused.
  */
@@ -48,7 +48,7 @@ export interface JsonCodec {
 const BYTES_MAX = 131_072
 
 /**
- * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few
+ * Most values in as many bytes: an object, a list, or a value behind a comma. Each takes only a few
  * bytes, and reading it as long as a longer one.
  */
 const VALUES_MAX = 5_000
@@ -60,7 +60,7 @@ const WRITING = { alwaysEmitImplicit: true }
 const shipped = () => ['portcullis', 'health', 'google_rpc'].map((name) => packageFile(`proto/${name}.binpb`))
 
 /**
- * What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first
+ * The descriptors of messages. Reading it takes some ten milliseconds, so it is done once, and for the first
  * call that needs it.
  */
 export class Descriptors {
@@ -124,7 +124,7 @@ function readerOf(message: DescMessage, registry: Registry): (json: Buffer) => B
   const plan = planOf(message)
   return (json) => {
     if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
-    // Shorter ones cannot have so many.
+    // Shorter ones cannot have that many.
     if (json.length > VALUES_MAX && hasTooMany(json))
       throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values in a message` })
     const text = json.toString()
@@ -198,7 +198,7 @@ function expectedOf(field: Pick<DescField, 'fieldKind' | 'scalar' | 'message' | 
   return field.scalar === ScalarType.BOOL ? 'true or false' : 'a whole number in its range'
 }
 
-/** Messages that are no objects in JSON. */
+/** Messages that are not objects in JSON. */
 const MESSAGES: Readonly<Record<string, string>> = {
   'google.protobuf.Timestamp': 'a time such as 2027-01-31T00:00:00Z',
   'google.protobuf.Duration': 'a duration such as 5s',

@@ -77,7 +77,7 @@ function unlike({ name, typeName }: List, around: string): CallError {
   return invalidArgument({ field: 'the body', expected: `${fields}: {"${name}": [...]}` })
 }
 
-/** What an object is expected to be. @param found a name in it, and what is wrong with it */
+/** The expected form of an object. @param found a name in it, and its fault */
 export function fieldsOf(typeName: string, found?: { readonly name: string; readonly is: string }): string {
   const expected = `a JSON object with the fields of ${typeName}, each of them once`
   // Names of fields are like this, and secrets in their place are longer or have digits.
@@ -92,7 +92,7 @@ function noJson(): CallError {
 
 const [OTHER, QUOTE, BACKSLASH, OPEN, CLOSE, COMMA] = [0, 1, 2, 3, 4, 5]
 
-/** What each byte means outside of texts. */
+/** The meaning of each byte outside of texts. */
 const KINDS = new Uint8Array(256).fill(OTHER)
 for (const [characters, kind] of [
   ['"', QUOTE],

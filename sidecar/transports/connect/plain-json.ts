@@ -7,7 +7,7 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { FieldWriter } from '../../contract/field-writer.ts'
 
-/** What is written for a member of an object. */
+/** The bytes for a member of an object. */
 interface Member {
   readonly field: number
   readonly repeated: boolean
@@ -18,7 +18,7 @@ interface Member {
 /** By the names of the members. */
 type Plan = ReadonlyMap<string, Member>
 
-/** Fields with larger numbers have no bit of their own. */
+/** Fields with larger numbers have no bit. */
 const FIELD_MAX = 30
 
 /** `undefined`: the message has other fields. @param around the messages that it is a part of */
@@ -34,7 +34,7 @@ export function planOf(message: DescMessage, around: readonly DescMessage[] = []
 }
 
 function memberOf(field: DescField, around: readonly DescMessage[]): Member | undefined {
-  // An empty text that is there differs from none where the field has a presence of its own.
+  // An empty text that is there differs from none where the field has explicit presence.
   const isImplicit = field.presence === FeatureSet_FieldPresence.IMPLICIT
   if (field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && isImplicit)
     return { field: field.number, repeated: false, message: undefined }

@@ -159,7 +159,7 @@ class ConnectUnary {
   }
 
   #fail(error: unknown): void {
-    // What is thrown is logged, even if the client no longer waits.
+    // A thrown error is logged, even if the client no longer waits.
     const status = this.#settings.statusOf(error, this.#context)
     if (this.#over) return
     sendError(this.#exchange, status, this.#settings)
@@ -190,7 +190,7 @@ function send(
   if (response.writableLength > 0) response.once('close', awaitReader(response, readerMs))
 }
 
-/** Answers with an error of Connect. What the client still sends is not kept. */
+/** Answers with an error of Connect. Further bytes of the client are not kept. */
 export function sendError(
   exchange: Exchange,
   status: CallStatus,

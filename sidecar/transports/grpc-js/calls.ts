@@ -1,4 +1,4 @@
-/** Runs handlers on grpc-js: what it calls a call becomes what they know (`../../contract/call.ts`). */
+/** Runs handlers on grpc-js: its calls become those of handlers (`../../contract/call.ts`). */
 import type { ServerHttp2Stream } from 'node:http2'
 import { Metadata, type ServerInterceptor } from '@grpc/grpc-js'
 import { type CallContext, type CallStatus, type Method, type Methods, STATUS } from '../../contract/call.ts'
@@ -68,7 +68,7 @@ class GrpcJsCall extends LiveCall {
     if (!this.over) this.begin()
   }
 
-  /** @param message `undefined`: there are no more */
+  /** @param message `undefined`: there are no further ones */
   receive(message: Buffer | undefined): void {
     this.#message = message
     this.allHere = message === undefined

@@ -1,6 +1,6 @@
 /**
  * Bounds of connections on grpc-js. It shows neither its connections nor what they hold: the listener gives
- * them, and Node's diagnostics tell of their streams. docs/decide/security/listeners.md has what stays open.
+ * them, and Node's diagnostics report their streams. docs/decide/security/listeners.md has what stays open.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
@@ -14,14 +14,14 @@ import type { TransportOptions } from '../transport.ts'
 
 /** Time between two looks at all streams, in milliseconds. */
 const LOOK_MS = 100
-/** How long a connection that gives way may take to close, in milliseconds. */
+/** The time that an evicted connection may take to close, in milliseconds. */
 const CLOSING_MS = 1_000
-/** What a stream costs, beside the bytes of its request and answer. */
+/** The cost of a stream, beside the bytes of its request and answer. */
 const STREAM_BYTES = 8_192
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_REFUSED_STREAM } = constants
 
-/** Node tells of each new stream of HTTP/2 here, also of other servers. */
+/** Node reports each new stream of HTTP/2 here, also of other servers. */
 const CREATED = 'http2.server.stream.created'
 type Created = { readonly stream: ServerHttp2Stream; readonly headers: IncomingHttpHeaders }
 
@@ -191,7 +191,7 @@ export class GuardedConnection implements HeldConnection, Holder {
     if (this.calls.delete(call)) this.arrivedBytes -= call.arrivedBytes
   }
 
-  /** @returns for how long the client has read nothing of what waits for it, in milliseconds */
+  /** @returns for how long the client has not read the waiting bytes, in milliseconds */
   look(nowMs: number): number {
     this.unsentBytes = 0
     for (const { stream } of this.calls) this.unsentBytes += stream.writableLength

@@ -1,10 +1,8 @@
-/** What is served over the connections. It sees requests and answers, and no frame. */
+/** The application that is served over the connections. It sees requests and answers, and no frame. */
 import type { HeaderList } from './hpack/decoder.ts'
 import type { Stream } from './stream.ts'
 
-/**
- * Who is on the other side of a connection. The acceptor of connections may pass an object that says more.
- */
+/** The other side of a connection. The acceptor of connections may pass an object that says more. */
 export interface Peer {
   /** The IP address; undefined: a Unix socket, or the peer was gone before it could be asked. */
   readonly address: string | undefined

@@ -1,4 +1,4 @@
-/** What a connection is made of, and who shares it: the connection itself, its session and its frames. */
+/** The parts of a connection, and their users: the connection itself, its session and its frames. */
 import type { HeaderBlocks } from './header-blocks.ts'
 import type { Rates } from './rates.ts'
 import type { ReceiveWindow } from './receive-window.ts'
@@ -13,11 +13,11 @@ export interface Parts<Head> {
   /** The open streams. */
   readonly streams: StreamTable<Stream<Head>>
   readonly ids: StreamIds
-  /** What the connection sends. */
+  /** The sender of the connection. */
   readonly sender: Sender<Head>
   readonly blocks: HeaderBlocks<Head>
   readonly rates: Rates
-  /** What the peer may send on the connection, and on each stream. */
+  /** The bytes that the peer may send on the connection, and on each stream. */
   readonly window: ReceiveWindow
   readonly windows: StreamWindows<Head>
   readonly turn: Turn

@@ -24,7 +24,7 @@ import { StreamTable } from './stream-table.ts'
 import { heldBytesMax, StreamWindows } from './stream-windows.ts'
 import { Turn } from './turn.ts'
 
-/** What a connection needs of its server. */
+/** The part of the server that a connection needs. */
 export interface ConnectionOwner<Head> {
   readonly app: Application<Head>
   readonly limits: Limits
@@ -44,8 +44,8 @@ const END_READ = Buffer.from('the end!')
 const LINGER_MS = 1_000
 
 /**
- * A client that says nothing may wait for the settings, although it should not (RFC 9113, §3.4). It gets them
- * after so long, in milliseconds.
+ * A client that says nothing may wait for the settings, although it should not (RFC 9113, §3.4). The time
+ * after which it gets them, in milliseconds.
  */
 const SETTINGS_MS = 50
 
@@ -73,7 +73,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   holdsMuchSinceMs = Number.POSITIVE_INFINITY
   favours = 0
   readonly #standing = new Standing()
-  /** What the frames and the socket hold, as the budget knows it, in bytes. */
+  /** The bytes that the frames and the socket hold, as the budget knows them. */
   #bufferedBytes = 0
   #askedMs = 0
   #announcedMs = 0
@@ -263,7 +263,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   #read(chunk: Buffer): void {
-    // What comes after the end is not looked at, but it is read, so that the peer can read why.
+    // Bytes after the end are read and dropped, so that the peer can read why.
     if (this.#session.over) return
     this.#heardMs = this.nowMs
     this.#askedMs = 0

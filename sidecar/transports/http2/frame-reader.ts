@@ -12,7 +12,7 @@ export interface FrameTaker {
   /** Called as soon as a frame's length is known. It throws if that is too long. */
   checkLength(length: number, type: number): void
   takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void
-  /** Whether to stop for now. What is left is kept for `resume`. */
+  /** Whether to stop for now. The rest is kept for `resume`. */
   pauses(): boolean
 }
 
@@ -21,7 +21,7 @@ const NOTHING = Buffer.alloc(0)
 export class FrameReader {
   readonly #taker: FrameTaker
   #prefaceBytes = 0
-  /** What has arrived and was not taken yet. */
+  /** Bytes that have arrived and were not taken yet. */
   #chunk: Buffer = NOTHING
   #at = 0
   /** A frame that arrives in parts, and how much of it is there. */
@@ -47,7 +47,7 @@ export class FrameReader {
     return this.#partial.length + (this.paused ? this.#chunk.length : 0)
   }
 
-  /** Takes what has arrived. The bytes are only lent, so what is left is copied. */
+  /** Takes what has arrived. The bytes are only lent, so the rest is copied. */
   read(chunk: Buffer): void {
     if (this.paused) this.keep(chunk)
     else {
@@ -58,7 +58,7 @@ export class FrameReader {
     if (this.paused) this.#own()
   }
 
-  /** Keeps what has arrived, and takes nothing of it yet. */
+  /** Keeps what has arrived, and does not take it yet. */
   keep(chunk: Buffer): void {
     // A socket that was paused may have had something on its way.
     this.#chunk = Buffer.concat([this.#chunk.subarray(this.#at), chunk])

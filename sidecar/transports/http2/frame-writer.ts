@@ -31,7 +31,7 @@ export class FrameWriter {
     this.#claimed = true
   }
 
-  /** The turn is over, and everything is flushed. */
+  /** The turn has ended, and everything is flushed. */
   release(): void {
     this.#claimed = false
   }
@@ -41,7 +41,7 @@ export class FrameWriter {
     return this.#at
   }
 
-  /** Whether so many bytes can be written without a flush. */
+  /** Whether a number of bytes can be written without a flush. */
   hasRoom(bytes: number): boolean {
     return this.#at + bytes <= BUFFER_BYTES
   }

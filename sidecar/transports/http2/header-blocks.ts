@@ -18,7 +18,7 @@ export interface RequestHead<Head> extends RequestShape {
   readonly app: Head | undefined
   /** Whether there were more fields than the limit allows. The application has seen those that fit. */
   readonly tooLarge: boolean
-  /** What the fields hold in memory, in bytes. */
+  /** The bytes that the fields hold in memory. */
   readonly bytes: number
 }
 
@@ -87,7 +87,7 @@ export class HeaderBlocks<Head> {
   }
 
   /**
-   * Reads fields that are no request: trailers, or those of a stream that is ignored.
+   * Reads fields that are not a request: trailers, or those of a stream that is ignored.
    *
    * @throws ConnectionError
    */

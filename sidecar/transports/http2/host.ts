@@ -1,4 +1,4 @@
-/** What a session needs around it: its connection, and through it the server. */
+/** The surroundings of a session: its connection, and through it the server. */
 
 import type { Budget } from '../../base/net/buffer-budget.ts'
 import type { Peer } from './application.ts'

@@ -80,8 +80,8 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
   }
 
   /**
-   * Looks at everything that depends on time. The server does so by itself; tests with a clock of their own
-   * call it.
+   * Looks at everything that depends on time. The server does so by itself; tests with their own clock call
+   * it.
    */
   tick(): void {
     this.#nowMs = this.#clock()
@@ -91,7 +91,7 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#release()
   }
 
-  /** What is held may be released only when no connection has its turn. */
+  /** Held bytes may be released only when no connection has its turn. */
   #releaseLater(): void {
     if (this.#releasing) return
     this.#releasing = true

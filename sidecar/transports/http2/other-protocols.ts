@@ -1,7 +1,4 @@
-/**
- * What a client hears that speaks another protocol: words that it, or the person who reads what it prints,
- * understands.
- */
+/** The answer to a client of another protocol: words that it, or the reader of its output, understands. */
 
 /** The first byte of a client that begins a handshake of TLS (RFC 8446, §5.1). */
 const TLS_HANDSHAKE = 0x16
@@ -10,7 +7,7 @@ const TEXT =
   'This port speaks HTTP/2 from the first byte (prior knowledge), as clients of gRPC do. It does not speak HTTP/1.1, does not ' +
   'upgrade from it, and expects TLS only where the sidecar was given a certificate. With curl: --http2-prior-knowledge\n'
 
-/** The version is what is wrong (RFC 9110, §15.6.6). An invitation to upgrade would be a lie. */
+/** The version is the fault (RFC 9110, §15.6.6). An invitation to upgrade would be a lie. */
 const HTTP_ANSWER = Buffer.from(
   'HTTP/1.1 505 HTTP Version Not Supported\r\n' +
     `Content-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(TEXT)}\r\nConnection: close\r\n\r\n${TEXT}`,
@@ -23,7 +20,7 @@ const HTTP_ANSWER = Buffer.from(
 const TLS_ANSWER = Buffer.concat([Buffer.of(0x15, 3, 3, 0, 2, 2, 70), Buffer.from(TEXT)])
 
 /**
- * What the usual methods of HTTP/1.1 begin with: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT,
+ * The first bytes of the usual methods of HTTP/1.1: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT,
  * TRACE.
  */
 const METHOD_INITIALS = Buffer.from('GHPDOCT')

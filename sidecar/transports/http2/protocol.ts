@@ -1,6 +1,6 @@
 /** The numbers of HTTP/2 (RFC 9113). */
 
-/** What a client sends first (§3.4). */
+/** The first bytes of a client (§3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 
 /** The length of what precedes the payload of a frame, in bytes (§4.1). */
@@ -64,7 +64,7 @@ export const WINDOW_DEFAULT = 65_535
 export const WINDOW_MAX = 0x7fff_ffff
 
 /**
- * Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is what is allowed without
+ * Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is the bound without
  * that setting.
  */
 export const FRAME_BYTES_DEFAULT = 16_384
@@ -92,7 +92,7 @@ export class ConnectionError extends Error {
 
 /**
  * The bounds of a connection and of all of them. Each is counted when it is exceeded, and so are connections
- * that end because their frames are no HTTP/2, which an attacker can open one after the other.
+ * that end because their frames are not HTTP/2, which an attacker can open one after the other.
  */
 export const BOUNDS = [
   'connections',

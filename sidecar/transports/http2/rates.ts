@@ -4,13 +4,13 @@ import { type Bound, ConnectionError, ERROR } from './protocol.ts'
 export type Rated = Extract<Bound, 'resets' | 'pings' | 'settings' | 'idle_frames'>
 
 /**
- * What a peer may send in answer to what it was sent is no offence, whenever it comes (RFC 9113, §10.5): for
+ * A frame that a peer may send in answer is not an offence, whenever it comes (RFC 9113, §10.5): for
  * each message that it has read it widens two windows, and may measure the connection with a ping. A message
  * is sent in two parts.
  */
 const EARNED_BY_REQUEST = 4
 const EARNED_BY_PART = 2
-/** A long answer is read in parts: one frame for each so many bytes of it. */
+/** A long answer is read in parts: one frame for each part of this size. */
 const BYTES_FOR_ONE = 1_024
 
 /**
@@ -52,7 +52,7 @@ export class Rates {
     this.#earn(EARNED_BY_REQUEST)
   }
 
-  /** So many bytes of answers were sent, with the ends of so many parts. */
+  /** A number of bytes of answers was sent, with the ends of a number of parts. */
   sent(bytes: number, parts: number): void {
     this.sentCount++
     this.#earn(EARNED_BY_PART * Math.max(parts, 1) + bytes / BYTES_FOR_ONE)

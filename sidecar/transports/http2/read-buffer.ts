@@ -1,7 +1,7 @@
 /**
  * Reading without an allocation. For each read Node takes new memory, 64 KiB at first, and keeps it until a
  * collection of garbage: a busy server would hold twice the memory that it needs. Here all sockets are read
- * into one buffer, because what was read is used before anything else can be read.
+ * into one buffer, because the bytes of a read are used before the next read.
  */
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -13,7 +13,7 @@ const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
 /**
  * Reads from a connection. Of a plain socket it makes another one, because only a new one can be given a
- * buffer. The old one is of no use then.
+ * buffer. The old one is useless then.
  *
  * @param take is lent what has arrived: after it returns, the bytes are overwritten
  * @returns the connection to use from now on; it reads after `resume()`

@@ -3,8 +3,8 @@ import type { Budget } from '../../base/net/buffer-budget.ts'
 import { ConnectionError, ERROR, FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 
 /**
- * The window where there is room for more: a connection sends so much in the time of a round trip, in small
- * requests and in large ones.
+ * The window where there is room for more: a connection sends this amount in the time of a round trip, in
+ * small requests and in large ones.
  */
 const OPEN_BYTES = 131_072
 const OPEN_BYTES_MAX = 262_144
@@ -13,9 +13,9 @@ const OPEN_BYTES_MAX = 262_144
 const OPENED_BYTES_MIN = 1_024
 
 /**
- * The window is what can still be held: a share of the room that all connections have together. A peer that
- * heeds it waits where there is none, and loses nothing. As much as the protocol allows at first is always
- * held, so that a request of nearly everybody is taken.
+ * The window is the number of bytes that can still be held: a share of the room that all connections have
+ * together. A peer that heeds it waits where there is none, and loses nothing. As much as the protocol allows
+ * at first is always held, so that nearly every request is taken.
  */
 export class ReceiveWindow {
   readonly #most: number
@@ -36,7 +36,7 @@ export class ReceiveWindow {
     this.#budget = budget
   }
 
-  /** @throws ConnectionError if the peer may not send so much */
+  /** @throws ConnectionError if the peer may not send that many bytes */
   take(bytes: number): void {
     this.#open(-bytes)
     if (this.#left < 0)
@@ -77,15 +77,15 @@ export class ReceiveWindow {
     this.#open(-this.#left)
   }
 
-  /** What it may have at most. What it has been promised already is a part of it. */
+  /** The most bytes that it may have. Bytes that were promised already are a part of it. */
   get #room(): number {
     // Where there is no room at all, another connection is closed for the favoured one.
     if (this.favoured) return Math.min(Math.max(WINDOW_DEFAULT, this.#budget.room), OPEN_BYTES_MAX)
-    // Small requests are done when they have come. What is held is a part of large ones.
+    // Small requests are done when they have come. Held bytes are a part of large ones.
     return Math.min(this.#budget.share + this.#left, this.held > 0 ? OPEN_BYTES_MAX : OPEN_BYTES)
   }
 
-  /** Opens the window by so many bytes. Those beyond what every connection has are promised. */
+  /** Opens the window by a number of bytes. Those beyond what every connection has are promised. */
   #open(bytes: number): void {
     const before = Math.max(0, this.#left - WINDOW_DEFAULT)
     this.#left += bytes

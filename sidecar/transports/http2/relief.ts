@@ -1,4 +1,4 @@
-/** Where all connections hold so much that peers must wait: who goes on first, and who gives way. */
+/** The order in which connections go on or are evicted, where all of them hold too much. */
 import type { Holder } from '../../base/net/held-bytes.ts'
 
 export interface Sharer extends Holder {
@@ -13,18 +13,18 @@ export interface Sharer extends Holder {
 }
 
 /**
- * One connection has the last of the room for so long, or until it needs it no longer. Then it has it until
+ * One connection has the last of the room for this time, or until it no longer needs it. Then it has it until
  * another one waits.
  */
 const FAVOURED_MS = 1_000
 
 /**
- * A connection that holds much and has read no answer for so long gives way as soon as another one waits, in
- * milliseconds.
+ * A connection that holds much is evicted after this time without reading an answer, in milliseconds, once
+ * another one waits.
  */
 const STALLED_MS = 5_000
 
-/** Holding more than this is much, and letting go of so much is going on, in bytes. */
+/** More held bytes than this are many, and a release of this number is progress. */
 const MUCH_BYTES = 131_072
 const GOING_ON_BYTES = 65_536
 
@@ -38,8 +38,8 @@ export class Standing {
   /** @param goneBytes what it has let go of so far: requests that are done, and answers that were sent */
   tick(nowMs: number, { starved, heldBytes, reads, goneBytes }: Held): void {
     const goesOn = goneBytes - this.#goneBytes >= GOING_ON_BYTES
-    // It is we who keep a peer waiting that has read all of its answers. The rest of a message has a time of
-    // its own.
+    // It is we who keep a peer waiting that has read all of its answers. The rest of a message has a separate
+    // time.
     if (goesOn || heldBytes <= MUCH_BYTES || reads) {
       this.#wentOnMs = nowMs
       this.#goneBytes = goneBytes

@@ -1,7 +1,7 @@
 /** Whether the header fields of a request are one (RFC 9113, §8.2 and §8.3). */
 import type { HeaderField } from './hpack/header-field.ts'
 
-/** What HTTP/2 itself needs to know of a request. */
+/** The facts of a request that HTTP/2 itself needs. */
 export interface RequestShape {
   /** Why the request is malformed; '': it is not. */
   readonly fault: string

@@ -1,34 +1,34 @@
 /**
- * Whose turn it is. Connections share the time of the process, whatever they spend it on. In each round,
+ * The order of turns. Connections share the time of the process, whatever they spend it on. In each round,
  * which is about one turn of the event loop, connections that have been quiet are served first, and of those
  * that never stop the one that has waited longest.
  */
 import type { Limits } from './limits.ts'
 import type { Turn } from './turn.ts'
 
-/** What works in turns: a connection. */
+/** A worker in turns: a connection. */
 export interface Worker {
   readonly turn: Turn
   /**
-   * Works until its turn is over, and waits again if there is more to do.
+   * Works until its turn ends, and waits again if there is more to do.
    *
    * @returns whether its turn goes on with what it reads
    */
   resume(): boolean
 }
 
-/** Work beyond so many turns in a round waits for the next one. */
+/** Work beyond this number of turns in a round waits for the next one. */
 const TURNS_A_ROUND = 2
 
 /**
- * While others wait, a turn is shorter: half as long for so many of them, and at least this part of its
+ * While others wait, a turn is shorter: half as long for this number of them, and at least this part of its
  * length.
  */
 const HALVED_BY = 8
 const SHORTEST = 0.2
 
 /**
- * What arrives while the round is over is kept, up to 64 KiB of each that waits. With more of them than this
+ * Bytes that arrive after the round are kept, up to 64 KiB of each that waits. With more of them than this
  * it is worked on at once.
  */
 const WAITING_MAX = 1_024
@@ -79,7 +79,7 @@ export class Schedule {
     this.#busy.delete(worker)
   }
 
-  /** A turn has lasted so long. */
+  /** The time of a turn is used up. */
   spent(ms: number): void {
     this.#spentMs += ms
     // A round with little work may take several turns of the event loop, because each end of a round costs
@@ -97,9 +97,7 @@ export class Schedule {
     })
   }
 
-  /**
-   * What was quiet has most of a round, and what is busy has a turn. What arrives meanwhile is read after it.
-   */
+  /** A quiet connection has most of a round, and a busy one has a turn. Later bytes are read after it. */
   #nextRound(): void {
     this.round++
     this.#spentMs = 0
@@ -110,7 +108,10 @@ export class Schedule {
   }
 }
 
-/** Lets those resume that have waited longest, and at least one. Who waits again waits for the next round. */
+/**
+ * Lets those resume that have waited longest, and at least one. One that waits again waits for the next
+ * round.
+ */
 function resume(waiting: Set<Worker>, isEnough: (goesOn: boolean) => boolean): void {
   let left = waiting.size
   for (const worker of waiting) {

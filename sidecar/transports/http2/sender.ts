@@ -1,4 +1,4 @@
-/** What a connection sends: frames in fair shares, no faster than the peer reads (RFC 9113, §5.2). */
+/** The sender of a connection: frames in fair shares, no faster than the peer reads (RFC 9113, §5.2). */
 import type { Budget } from '../../base/net/buffer-budget.ts'
 import type { FrameWriter, Sink } from './frame-writer.ts'
 import { HeaderEncoder, RepeatedFields } from './hpack/encoder.ts'
@@ -26,14 +26,14 @@ const UNSENT_BYTES_MAX = 262_144
 
 /** A socket, as far as this file uses one. */
 export interface Outlet extends Sink {
-  /** Whether so much waits that nothing should be added. */
+  /** Whether too much waits to add more. */
   readonly writableNeedDrain: boolean
 }
 
 export interface SenderEvents<Head> {
   /** The last frame of a stream was written. */
   onSent(stream: Stream<Head>): void
-  /** Bytes of answers were written, with the ends of so many parts. */
+  /** Bytes of answers were written, with the ends of a number of parts. */
   onBytes(bytes: number, parts: number): void
 }
 
@@ -43,7 +43,7 @@ export class Sender<Head> {
   readonly #budget: Budget
   readonly #events: SenderEvents<Head>
   readonly #encoder = new HeaderEncoder()
-  /** What the peer still accepts on the connection, in bytes. */
+  /** The bytes that the peer still accepts on the connection. */
   #window = WINDOW_DEFAULT
   /** The window that a new stream begins with. */
   initialWindow = WINDOW_DEFAULT
@@ -71,7 +71,7 @@ export class Sender<Head> {
     this.#events = events
   }
 
-  /** Whether so much waits that nothing should be added. */
+  /** Whether too much waits to add more. */
   get congested(): boolean {
     if (this.full || this.unsentBytes <= UNSENT_BYTES_MIN) return this.full
     return this.unsentBytes > Math.min(this.#budget.share, UNSENT_BYTES_MAX)
@@ -89,7 +89,7 @@ export class Sender<Head> {
     this.#writer.bytes(payload)
   }
 
-  /** Bytes that are no frame. */
+  /** Bytes that are not a frame. */
   plain(bytes: Uint8Array): void {
     this.#room(bytes.length)
     this.#writer.bytes(bytes)
@@ -120,7 +120,7 @@ export class Sender<Head> {
     this.#writer.bytes(text)
   }
 
-  /** @returns false if the answer does not go out as a whole now; then nothing of it was written */
+  /** @returns false if the answer does not go out as a whole now; then no byte of it was written */
   answerNow(
     stream: Stream<Head>,
     headers: RepeatedFields,
@@ -156,7 +156,7 @@ export class Sender<Head> {
     return true
   }
 
-  /** What the stream sends is complete, or has grown. */
+  /** The stream's answer is complete, or has grown. */
   queue(stream: Stream<Head>): void {
     if (stream.queued) return
     stream.queued = true
@@ -228,7 +228,7 @@ export class Sender<Head> {
     this.full = this.#outlet.writableNeedDrain
   }
 
-  /** One frame of the body, with what precedes and what follows it. @returns whether something was written */
+  /** One frame of the body, with the frames before and after it. @returns whether something was written */
   #send(stream: Stream<Head>, outgoing: Outgoing): boolean {
     const { headers } = outgoing
     if (headers !== undefined) {
@@ -316,7 +316,7 @@ export class Sender<Head> {
   }
 }
 
-/** What waits to be sent, if an answer cannot go out as a whole. */
+/** The answer that waits to be sent, if an answer cannot go out as a whole. */
 export function outgoingAnswer(
   headers: RepeatedFields,
   prefix: Uint8Array,

@@ -1,4 +1,4 @@
-/** The streams of a connection: who may do what in which state (RFC 9113, §5.1). It knows no socket. */
+/** The streams of a connection: the frames of each state (RFC 9113, §5.1). It does not know a socket. */
 import type { Application } from './application.ts'
 import type { Parts } from './connection-parts.ts'
 import type { HeaderBlocks } from './header-blocks.ts'
@@ -25,7 +25,7 @@ import type { StreamTable } from './stream-table.ts'
 import type { StreamWindows } from './stream-windows.ts'
 import type { Turn } from './turn.ts'
 
-/** What a stream costs, beside its header fields and the bytes of its request and answer. */
+/** The cost of a stream, beside its header fields and the bytes of its request and answer. */
 const STREAM_BYTES = 2_048
 
 export class Session<Head> implements StreamOwner<Head> {
@@ -34,12 +34,12 @@ export class Session<Head> implements StreamOwner<Head> {
   readonly #streams: StreamTable<Stream<Head>>
   readonly #ids: StreamIds
   readonly #waiting = new Set<Stream<Head>>()
-  /** Whether a request waits because the peer takes no answer. */
+  /** Whether a request waits because the peer does not read answers. */
   heldBack = false
   readonly #sender: Sender<Head>
   readonly #blocks: HeaderBlocks<Head>
   readonly #rates: Rates
-  /** What the open streams hold beside the bytes of their requests and answers. */
+  /** The memory of the open streams beside the bytes of their requests and answers. */
   headBytes = 0
   /** Handlers that still run although their stream is closed. */
   #orphans = 0
@@ -49,7 +49,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Whether the application had more to do than this turn has time for. */
   interrupted = false
   draining: Draining = 'no'
-  /** Whether nothing is read any more: the connection only sends what is left, and ends. */
+  /** Whether reading has ended: the connection only sends its rest, and ends. */
   over = false
 
   constructor(app: Application<Head>, host: Host, parts: Parts<Head>) {
@@ -263,7 +263,7 @@ export class Session<Head> implements StreamOwner<Head> {
   checkTimes(nowMs: number): void {
     const { requestMs } = this.#host.limits
     for (const stream of this.#streams.list()) {
-      // What it waits for is room here.
+      // It waits for room here.
       if (this.#window.starved) stream.resumeClock()
       if (stream.incompleteSinceMs === 0 || nowMs - stream.incompleteSinceMs < requestMs) continue
       stream.complete()
@@ -353,7 +353,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** The answer is complete. */
   sent(stream: Stream<Head>): void {
-    // What the peer still wants to send is of no use (§8.1).
+    // Further bytes of the peer are useless (§8.1).
     if (!stream.remoteEnded) this.#resetId(stream.id, ERROR.NO_ERROR, stream.receiveWindow)
     this.#rates.answered()
     this.#close(stream, true)

@@ -27,7 +27,7 @@ export function settingsPayload(limits: Limits): Buffer {
   return payload
 }
 
-/** What the peer's settings change. */
+/** The parts that the peer's settings change. */
 export interface SettingsTaker {
   headerTableSize(bytes: number): void
   initialWindow(bytes: number): void

@@ -1,6 +1,6 @@
-/** Which streams a peer has opened (RFC 9113, §5.1.1), and which of them were reset here. */
+/** The streams that a peer has opened (RFC 9113, §5.1.1), and those that were reset here. */
 
-/** What a frame counts at least that is ignored: the shortest messages of gRPC have about as many bytes. */
+/** The least count of an ignored frame: the shortest messages of gRPC have about as many bytes. */
 const IGNORED_BYTES_MIN = 16
 
 export class StreamIds {
@@ -34,7 +34,7 @@ export class StreamIds {
     this.last = id
   }
 
-  /** Whether the stream was never opened, and cannot be opened any more. */
+  /** Whether the stream was never opened, and can no longer be opened. */
   isLost(id: number): boolean {
     return (id & 1) === 0 || (id >= this.#leftOutFrom && id <= this.#leftOutTo)
   }

@@ -4,7 +4,7 @@
  * quick collections of garbage, with every stream in them. This table makes no garbage.
  */
 
-/** What is kept: something with an id, an odd number that is not used again. */
+/** A kept value: it has an id, an odd number that is not used again. */
 interface Identified {
   readonly id: number
 }

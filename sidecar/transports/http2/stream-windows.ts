@@ -25,7 +25,7 @@ export function initialWindowOf({ connectionBufferBytes, streams }: Limits): num
 }
 
 /**
- * What a connection may hold, in bytes: the windows that its streams begin with, and as much for longer
+ * The bytes that a connection may hold: the windows that its streams begin with, and as much for longer
  * messages as is left for them.
  */
 export function heldBytesMax(limits: Limits): number {
@@ -40,7 +40,7 @@ export class StreamWindows<Head> {
   readonly #initial: number
   readonly #extraMax: number
   readonly #send: (stream: Stream<Head>, bytes: number) => void
-  /** What was expected before the peer knew the settings, which make its windows smaller. */
+  /** Streams with larger windows, from before the peer knew the settings. */
   #early: Map<Stream<Head>, number> | undefined = new Map()
   /** Bytes that are held or may arrive beyond the initial windows. */
   #extra = 0
@@ -74,7 +74,7 @@ export class StreamWindows<Head> {
     for (const [stream, bytes] of early) stream.expect(bytes)
   }
 
-  /** The application can do nothing before so many bytes more have arrived; 0: before the end has. */
+  /** The application can do nothing before as many bytes more have arrived; 0: before the end has. */
   expect(stream: Stream<Head>, bytes: number): void {
     const { receiveWindow: open, unreleased } = stream
     this.#early?.set(stream, bytes)

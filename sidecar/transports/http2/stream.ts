@@ -4,7 +4,7 @@ import type { Field, RepeatedFields } from './hpack/encoder.ts'
 /** Header fields to send: those of many answers, or those of one. */
 export type FieldsToSend = RepeatedFields | readonly Field[]
 
-/** What waits to be sent. */
+/** The data that waits to be sent. */
 export interface Outgoing {
   headers: FieldsToSend | undefined
   /** Bytes of the body; the first one from `offset` on. */
@@ -17,7 +17,7 @@ export interface Outgoing {
   ends: boolean
 }
 
-/** What a stream needs of its connection. */
+/** The part of the connection that a stream needs. */
 export interface StreamOwner<Head> {
   answer(
     stream: Stream<Head>,
@@ -32,7 +32,7 @@ export interface StreamOwner<Head> {
   expect(stream: Stream<Head>, bytes: number): void
   waitForRoom(stream: Stream<Head>): void
   finished(stream: Stream<Head>): void
-  /** Whether an answer of the stream would have to wait for its peer. */
+  /** Whether an answer of the stream would need to wait for its peer. */
   congestedFor(stream: Stream<Head>): boolean
   yields(): boolean
   readonly nowMs: number
@@ -55,12 +55,12 @@ export class Stream<Head> {
   /** How much the peer may send and we may send, in bytes (RFC 9113, §6.9). */
   receiveWindow: number
   sendWindow: number
-  /** What the stream holds beside the bytes of its request and answer. */
+  /** The bytes that the stream holds beside those of its request and answer. */
   readonly headBytes: number
   /** Bytes that arrived and count against the window of the connection. */
   unreleased = 0
   /**
-   * What `StreamWindows` keeps of it: the window that it usually has, and how far it is beyond the one that
+   * State of `StreamWindows` for it: the window that it usually has, and how far it is beyond the one that
    * it began with.
    */
   usualWindow = 0
@@ -95,7 +95,7 @@ export class Stream<Head> {
     this.headBytes = options.headBytes
   }
 
-  /** Whether so much waits to be sent on the connection that nothing should be added. */
+  /** Whether too much waits to be sent on the connection to add more. */
   get congested(): boolean {
     return this.#owner.congestedFor(this)
   }
@@ -145,20 +145,20 @@ export class Stream<Head> {
     outgoing.ends = true
   }
 
-  /** The application no longer holds so many bytes of the body. When the stream is closed, it holds none. */
+  /** The application no longer holds these bytes of the body. When the stream is closed, it holds none. */
   release(bytes: number): void {
     if (!this.closed) this.#owner.release(this, bytes)
   }
 
   /**
-   * The application can go on when so many bytes more have arrived, or with 0 when the request has ended. The
-   * peer may send them as soon as there is room.
+   * The application can go on when a number of further bytes has arrived, or with 0 when the request has
+   * ended. The peer may send them as soon as there is room.
    */
   expect(bytes: number): void {
     if (!this.closed && !this.remoteEnded) this.#owner.expect(this, bytes)
   }
 
-  /** Asks to be told when the peer has read enough that more can be sent. */
+  /** Asks for a call when the peer has read enough that more can be sent. */
   waitForRoom(): void {
     if (!this.closed) this.#owner.waitForRoom(this)
   }

@@ -1,6 +1,6 @@
 /** The turn of a connection: it ends after a while, so that the next one has its own. */
 
-/** What says how long turns last, and adds them up. */
+/** The measure of turns, which adds them up. */
 interface Pace {
   readonly round: number
   /** How long a turn lasts now, and if no call waits, in milliseconds. */
@@ -12,8 +12,8 @@ interface Pace {
 }
 
 /**
- * The clock is looked at after so much. A frame counts its bytes, and as many again as its handling costs in
- * any case.
+ * The amount after which the clock is looked at. A frame counts its bytes, and as many again as its handling
+ * costs in any case.
  */
 const LOOK_BYTES = 8_192
 const FRAME_BYTES = 1_024
@@ -23,7 +23,7 @@ export class Turn {
   #startedMs = 0
   #endsMs = 0
   #bytes = 0
-  /** What was spent in a round: several reads of a socket have one turn. */
+  /** The time spent in a round: several reads of a socket have one turn. */
   #round = -1
   #roundMs = 0
   /** Whether the last turn was too short. */
@@ -56,7 +56,7 @@ export class Turn {
     return this.#pace.now() > this.#endsMs
   }
 
-  /** Counts a frame, whatever it is. @returns whether the turn is over */
+  /** Counts a frame, whatever it is. @returns whether the turn has ended */
   count(bytes: number): boolean {
     this.#bytes += FRAME_BYTES + bytes
     if (this.#bytes < LOOK_BYTES) return false

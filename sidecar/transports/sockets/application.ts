@@ -1,4 +1,4 @@
-/** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
+/** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It does not know a service. */
 
 import type { ClientConnection, Method, Methods } from '../../contract/call.ts'
 import { soleMessage } from '../framed-messages.ts'
@@ -77,7 +77,7 @@ export class GrpcApplication implements Application<CallHead> {
     if (this.#timed.length === 0) return
     const timed = this.#timed
     this.#timed = []
-    // An answer that is complete and waits to be sent has no deadline any more.
+    // An answer that is complete and waits to be sent no longer has a deadline.
     for (const stream of timed)
       if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
   }

@@ -7,7 +7,7 @@ import { LiveCall, UNSENT_BYTES_MAX } from '../live-call.ts'
 import type { CallStream } from './head.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, TRAILERS_OK } from './unary.ts'
 
-/** After so many requests of a stream, the clock is looked at. */
+/** After this number of requests of a stream, the clock is looked at. */
 const REQUESTS_A_LOOK = 16
 
 const INCOMPLETE = new StatusError({
@@ -30,7 +30,7 @@ export class OpenCall extends LiveCall {
   }
 
   data(bytes: Buffer, start: number, end: number): void {
-    // The client does not know yet that the call is over.
+    // The client does not know yet that the call has ended.
     if (this.over) return
     this.#buffer.push(bytes, start, end)
     this.take()

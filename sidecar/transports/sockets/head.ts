@@ -1,4 +1,4 @@
-/** What the header fields of a call say: which method, until when, and who calls. */
+/** The facts in the header fields of a call: the method, the deadline, and the caller. */
 
 import {
   type CallContext,
@@ -100,7 +100,7 @@ function grpcRefusal(
   method: Method | undefined,
   timeout: number | undefined,
 ): Refusal | undefined {
-  // The path is not repeated: somebody may have put a credential there.
+  // The path is not repeated: a client may have put a credential there.
   if (method === undefined) return refused(STATUS.UNIMPLEMENTED, 'the server does not implement the method')
   if (timeout === undefined)
     return refused(

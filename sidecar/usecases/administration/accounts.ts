@@ -21,12 +21,12 @@ import {
 
 export interface ListRequest extends AccountRequest, PageRequest {}
 
-/** What is `undefined` stays as it is. */
+/** An `undefined` field stays as it is. */
 export interface AccountUpdate extends AccountRequest {
   readonly enabled?: boolean | undefined
 }
 
-/** What is `undefined` stays as it is. */
+/** An `undefined` field stays as it is. */
 export interface ProjectUpdate extends NamedRequest {
   readonly enabled?: boolean | undefined
 }
@@ -44,7 +44,7 @@ export interface AddressRestrictionRequest extends AccountRequest, AddressRestri
 /** Ranges that are not set yet. */
 export interface AddressPreviewRequest extends AccountRequest, AddressRestriction {}
 
-/** Who could still use the account's tokens from where they are. */
+/** The users who could still use the account's tokens from their addresses. */
 export interface AddressPreview {
   /** Where the request comes from; empty: no address is known. */
   readonly requester: { readonly address: string; readonly allowed: boolean }

@@ -3,7 +3,7 @@
  * goes.
  */
 import type { Administration } from '../../authority/administration/administration.ts'
-import { changeDirectory } from '../../authority/administration/change.ts'
+import { changeDirectory } from '../../authority/administration/change-directory.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import type { Clocked } from '../capabilities.ts'
@@ -57,7 +57,7 @@ export interface Administering extends Confirming {
   readonly rollout: MatrixRollout
 }
 
-/** Who asks for which operation. */
+/** The requester of an operation, and its request. */
 export interface AdministrationRequest<Name extends OperationName> {
   readonly requester: Requester
   readonly operation: Name
@@ -65,7 +65,7 @@ export interface AdministrationRequest<Name extends OperationName> {
 }
 
 /**
- * Who asks for an operation.
+ * The requester of an operation.
  *
  * @throws CallError: UNAUTHENTICATED without the credential of a known requester
  */
@@ -103,7 +103,7 @@ export async function administer<Name extends OperationName>(
 }
 
 /**
- * What all operations have in common.
+ * The common part of all operations.
  *
  * @param confirm finds the requester again, inside the transaction of a change, and expects their right
  */
@@ -115,7 +115,7 @@ export async function perform<Request, Found, Ready, Result>(
 ): Promise<Result> {
   const { reads, subject: wanted, prepare, work, creates, afterwards } = row
   const { directory, records } = context.administration
-  // A row without `prepare` uses nothing of it.
+  // A row without `prepare` does not use it.
   const ready = (await prepare?.(context, request)) as Ready
   if (reads) {
     const subject = await wanted.find(records, request)
@@ -158,6 +158,8 @@ function expectRightOver<Request, Found>(
   request: Request,
   user: Found,
 ): void {
+  // Survives: `forOwners?.user?.(user, request)` → `forOwners?.user(user, request)`. An operation that the
+  // request alone reserves for owners changes no user. Here it keeps a new operation safe.
   if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)
   if (forOperators?.(user, request)) authorize(requester, 'operator', subject.about(request), reads)
 }

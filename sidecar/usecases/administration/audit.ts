@@ -6,7 +6,7 @@ import type { Requester } from '../requester.ts'
 import { reading } from './operation.ts'
 import { keyIn, type Listed, type PageRequest, sizeOf, tokenOf } from './paging.ts'
 
-/** Which part of the trail: the records that match everything that is set. */
+/** The part of the trail: the records that match everything that is set. */
 export interface AuditRequest extends PageRequest {
   /** `undefined`: every account. */
   readonly account: string | undefined
@@ -39,7 +39,7 @@ export const AUDIT_OPERATIONS = {
 }
 
 /**
- * An account may have a number that another account had before: what happened there is not for its users, nor
+ * An account may have a number that another account had before: earlier records are not for its users, nor
  * for callers who administer it.
  */
 function seesEarlier(requester: Requester | undefined): boolean {
@@ -70,6 +70,8 @@ function expectFilter(request: AuditRequest): void {
 }
 
 function hasFilter({ actor, action, subject, sinceMs, untilMs }: AuditFilter): boolean {
+  // Survives: `[actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined` →
+  // `true`. It only spares to look at records by filters that all match.
   return [actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined
 }
 

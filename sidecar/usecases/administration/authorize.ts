@@ -1,6 +1,6 @@
 /**
- * Who may administer what: an operator what its rights say, the owner of an account and users with the role
- * `iam.admin` their account (§5.1), a control panel user what is their own.
+ * The rights of administrators: an operator has those of the configuration, owners and users with the role
+ * `iam.admin` administer their account (§5.1), and a control panel user their own records.
  */
 
 import { callError } from '../../base/call-error.ts'
@@ -18,7 +18,7 @@ import type { Requester } from '../requester.ts'
  * - `inviter`: as `account_administrator`, but in person: logged in to the control panel. An invitation logs
  *   in as the user whom it is for. A requester that only administers, or a service user that it made, must
  *   not get that far.
- * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
+ * - `self`: the control panel user whom the operation is about. It gives out secrets of one user alone.
  * - `self_or_account_administrator`: either of the two.
  */
 export type Need = 'operator' | 'account_administrator' | 'inviter' | 'self' | 'self_or_account_administrator'
@@ -74,7 +74,7 @@ export function authorizeCaller(
   throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'do this in the directory', right })
 }
 
-/** What a caller with `administer` may do. */
+/** The needs that `administer` satisfies. */
 const FOR_ADMINISTRATORS: readonly Need[] = ['account_administrator', 'self_or_account_administrator']
 
 const ACCOUNT_ADMINISTRATOR = `the account owner or a user with the role ${ADMINISTRATOR_ROLE}`
@@ -96,7 +96,7 @@ export function authorizeAsOwner(requester: Requester): void {
   if (requester.type === 'user' && !requester.user.owner) throw callError('NOT_OWNER', {})
 }
 
-/** How long a proof of who somebody is counts for what gives out secrets. */
+/** The time for which a proof of identity counts for operations that give out secrets. */
 export const PROOF_LIMIT = new TimeLimit(10 * 60_000)
 
 /** @throws CallError `REAUTHENTICATION_REQUIRED` where a session has not been confirmed lately */
@@ -105,7 +105,7 @@ export function expectConfirmed({ session }: Requester, nowMs: number): void {
     throw callError('REAUTHENTICATION_REQUIRED', {})
 }
 
-/** Whether a user administers an account (§5.1). Nobody administers every account. */
+/** Whether a user administers an account (§5.1). No requester administers every account. */
 export function isAccountAdministrator(
   user: Pick<UserRecord, 'account' | 'owner' | 'roles'>,
   account: string | undefined,

@@ -18,11 +18,11 @@ import { DIRECTORY } from './subject.ts'
 export interface RolloutRequest {
   /** Whether the answer has the matrices themselves. */
   readonly matrices: boolean
-  /** Digest of a matrix that somebody would go back to; empty: none. */
+  /** Digest of a matrix to go back to; empty: none. */
   readonly toDigest: string
 }
 
-/** Which matrix is in force, and what its shadow would have answered otherwise. */
+/** The matrix in force, and the differences of its shadow. */
 export interface RolloutView {
   readonly digest: string
   /** Digest of the matrix of the configuration of this process. */
@@ -36,7 +36,7 @@ export interface RolloutView {
     | (Omit<Shadow, 'engine' | 'matrix'> & { digest: string; matrix: string | undefined })
     | undefined
   readonly versions: readonly MatrixVersion[]
-  /** The matrix that somebody would go back to, as JSON; `undefined`: it is not kept. */
+  /** The matrix to go back to, as JSON; `undefined`: it is not kept. */
   readonly toMatrix: string | undefined
 }
 
@@ -76,6 +76,8 @@ export const MATRIX_OPERATIONS = {
         shadow: shadow && (await viewOf(shadow, json)),
         // A process that keeps no matrix finds it in the directory, if it was promoted or replaced.
         matrix: (await json(matrix)) ?? (matrices ? await keptJson(engine.digest) : undefined),
+        // Survives: `toDigest === ''` → `false`, `''` → `"Stryker was here!"`. It only spares a query: no
+        // matrix is kept that has no digest.
         toMatrix: toDigest === '' ? undefined : await to(),
       }
     },
@@ -125,13 +127,13 @@ export const MATRIX_OPERATIONS = {
   }),
 }
 
-/** What a program that administers without the rules of a sidecar never asks for. */
+/** The rollout, which a program without the rules of a sidecar never asks for. */
 function rolloutIn({ rollout }: Pick<Context, 'rollout'>): MatrixRollout {
   if (rollout === undefined) throw new TypeError('expected the rules of a sidecar')
   return rollout
 }
 
-/** What a requester puts in force, having looked at what is. */
+/** The matrix that a requester puts in force, with the one that it has seen in force. */
 interface Replacement {
   /** Digest of the matrix that was seen in force. */
   readonly inForce: string
@@ -158,8 +160,8 @@ export async function promote(
 
 export interface RollBack extends Replacement {
   /**
-   * Which matrix: one of those that are kept, by its digest; `previous`: the last one before that in force;
-   * `configured`: each process has that of its own configuration.
+   * The matrix: one of those that are kept, by its digest; `previous`: the last one before that in force;
+   * `configured`: each process has that of its configuration.
    */
   readonly to: { readonly digest: string } | 'previous' | 'configured'
   /** Digest of the matrix of the configuration, which is in force where none was promoted. */

@@ -1,6 +1,6 @@
 /**
- * What an operation of administration is: one row, with the right that it needs, its subject, what is special
- * about it, and its work.
+ * An operation of administration: one row, with the right that it needs, its subject, its special rules, and
+ * its work.
  */
 import type { Engine } from '../../../engine/index.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
@@ -16,7 +16,7 @@ import { type Listed, type PageRequest, paged, pageIn } from './paging.ts'
 import type { Subject } from './subject.ts'
 
 export interface Operation<Request, Found, Ready, Result> extends Rights<Request, Found> {
-  /** What it creates; the error names it where there is one of that name already. */
+  /** The record that it creates; the error names it where there is one of that name already. */
   readonly creates?: (request: Request) => string
   /**
    * Judges the request by itself, and makes what takes long, such as a hash: before the turn of a change, and
@@ -31,11 +31,11 @@ export interface Operation<Request, Found, Ready, Result> extends Rights<Request
    * @throws CallError
    */
   readonly work: (context: Working<Found, Ready>, request: Request) => Promise<Result>
-  /** What follows a change that was committed. */
+  /** The work after a committed change. */
   readonly afterwards?: (context: Context) => Promise<void>
 }
 
-/** The right that an operation needs, and what it is done to. */
+/** The right that an operation needs, and its subject. */
 export interface Rights<Request, Found> {
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads: boolean
@@ -62,8 +62,8 @@ export interface Rights<Request, Found> {
 }
 
 /**
- * The owner's rule: what makes an owner, or is done to an owner or to an owner's tokens, is for owners, and
- * so are address restrictions. Each says when that is so.
+ * The owner's rule: an operation that makes an owner, or changes an owner or an owner's tokens, is for
+ * owners, and so are address restrictions. Each says when that is so.
  */
 interface OwnersRule<Request, Found> {
   /** By the request alone: decided before the work. */
@@ -72,7 +72,7 @@ interface OwnersRule<Request, Found> {
   readonly user?: (user: Found, request: Request) => boolean
 }
 
-/** What an operation is given. */
+/** The parts that an operation gets. */
 export interface Context {
   readonly engine: Engine
   readonly administration: Administration
@@ -83,7 +83,7 @@ export interface Context {
   readonly author: ChangeAuthor
 }
 
-/** What its work is given. */
+/** The parts that its work gets. */
 interface Working<Found, Ready> extends Context {
   /** Of the transaction, if the operation is a change. */
   readonly records: DirectoryRecords

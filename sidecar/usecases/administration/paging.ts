@@ -2,9 +2,9 @@
 import { invalidArgument } from '../../base/call-error.ts'
 import type { Page } from '../../directory/directory.ts'
 
-/** Which part of a list. */
+/** The part of a list. */
 export interface PageRequest {
-  /** At most so many; 0: 100. */
+  /** The most records; 0: 100. */
   readonly pageSize: number
   /** `nextPageToken` of the answer before; empty: from the beginning. */
   readonly pageToken: string
@@ -27,14 +27,14 @@ export async function paged<T>(
   keyOf: (record: T) => string,
 ): Promise<Listed<T>> {
   const { after, size } = pageIn(request)
-  // One more than asked for tells whether there is more.
+  // One more than asked for shows whether there is more.
   const records = await list({ after, size: size + 1 })
   const items = records.slice(0, size)
   const last = records.length > size ? items.at(-1) : undefined
   return { items, nextPageToken: last === undefined ? '' : tokenOf(keyOf(last)) }
 }
 
-/** Which page is asked for. @throws CallError */
+/** The page that is asked for. @throws CallError */
 export function pageIn(request: PageRequest): Page {
   const size = sizeOf(request)
   return { after: keyIn(request.pageToken), size }

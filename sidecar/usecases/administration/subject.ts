@@ -1,11 +1,11 @@
-/** Subjects of operations: by what the right is decided, and the record that the work is about. */
+/** Subjects of operations: the facts that decide the right, and the record that the work is about. */
 import type { AccountRecord, ProjectRecord, UserRecord, UserType } from '../../directory/directory.ts'
 import { accountIn, projectIn, userIn } from '../../directory/found.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import type { About } from './authorize.ts'
 
 export interface Subject<Request, Found> {
-  /** Known before anything is read, so a requester without the right learns nothing of the records. */
+  /** Known before anything is read, so a requester without the right learns nothing about the records. */
   readonly about: (request: Request) => About
   /** @throws CallError `NOT_FOUND` */
   readonly find: (records: DirectoryRecords, request: Request) => Promise<Found>
@@ -34,7 +34,7 @@ export const DIRECTORY: Subject<unknown, undefined> = {
   find: async () => undefined,
 }
 
-/** An account that is named: it is about to be created, or what is in it is listed. */
+/** An account that is named: it is about to be created, or its content is listed. */
 export const NAMED_ACCOUNT: Subject<AccountRequest, undefined> = {
   about: aboutAccount,
   find: async () => undefined,

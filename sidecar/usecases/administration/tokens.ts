@@ -42,7 +42,7 @@ interface Carriage {
 export interface PanelToken extends Carriage {
   readonly value: Secret
   readonly token: VerifiedToken
-  /** What decisions on it will say: that it is for testing only (§5.1). */
+  /** The advice of decisions on it: that it is for testing only (§5.1). */
   readonly advice: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export interface StaticTokenRequest extends OfUserRequest {
 }
 
 export interface NewStaticTokenRequest extends StaticTokenRequest {
-  /** What it is for; empty or absent: the user does not say. */
+  /** Its purpose; empty or absent: none is given. */
   readonly note?: string
 }
 
@@ -184,6 +184,7 @@ function signed(
   kept: KeptPanelToken,
 ): PanelToken {
   const { value, token } = administration.panelTokens.signed(kept, engine.tokenKinds)
+  // Survives: `''` → `"Stryker was here!"`. A matrix without APIs has none of either name.
   const [api = ''] = engine.apis.keys()
   const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
   return { ...carriage(engine, token.kind), value, token, advice }

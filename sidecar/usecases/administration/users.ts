@@ -28,7 +28,7 @@ export interface NewServiceUserRequest extends NamedRequest {
   readonly roles?: readonly string[]
 }
 
-/** What is `undefined` stays as it is. */
+/** An `undefined` field stays as it is. */
 export interface ServiceUserUpdate extends NamedRequest {
   readonly enabled?: boolean | undefined
   readonly permissions?: readonly RequestedPermission[] | undefined
@@ -46,7 +46,7 @@ export interface NewControlPanelUserRequest extends NamedRequest {
   readonly roles?: readonly string[]
 }
 
-/** What is `undefined` stays as it is. */
+/** An `undefined` field stays as it is. */
 export interface ControlPanelUserUpdate extends NamedRequest {
   readonly enabled?: boolean | undefined
   readonly owner?: boolean | undefined
@@ -223,6 +223,7 @@ async function changed(
  */
 function makesAdministrator({
   owner = false,
+  // Survives: `[]` → `["Stryker was here"]`. No role of that name administers an account.
   roles = [],
 }: {
   readonly owner?: boolean | undefined

@@ -1,20 +1,20 @@
 /** The holder of a session of the control panel proves again who they are. */
 import { controlPanelUser } from '../../authority/actor.ts'
-import type { AuthenticationResponseJSON } from '../../authority/control-panel/passkeys.ts'
-import { expectSame } from '../../authority/control-panel/passwords.ts'
 import {
   expectAddress,
   type LiveSession,
   sessionEnded,
   type UserSession,
-} from '../../authority/control-panel/sessions.ts'
+} from '../../authority/control-panel/panel-sessions.ts'
+import type { AuthenticationResponseJSON } from '../../authority/control-panel/passkeys.ts'
+import { expectSame } from '../../authority/control-panel/passwords.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
-import { originOf, type PanelCall, type PanelServices, placeOf } from './call.ts'
 import { authorOfCaller, callerTokenRefused, digestOf, refusalsTraced } from './log-in.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf } from './panel-call.ts'
 import { expectSecondFactor, provePasskey, whileGuessed } from './second-factors.ts'
 
 export type Proof =
@@ -45,11 +45,10 @@ function byPassword(
   session: UserSession,
   { password, code }: Extract<Proof, { readonly type: 'password' }>,
 ): Promise<LiveSession> {
-  const { id, account, name: userName } = session.user
+  const { account, name: userName } = session.user
   const claim = { account, userName, password }
   return refusalsTraced(services, call, claim, () =>
     services.controlPanel.passwords.prove(claim, placeOf(call), async (login) => {
-      if (login.user.id !== id) throw sessionEnded()
       expectAddress(login, originOf(call))
       const author = controlPanelUser(login.user, originOf(call))
       services.changeRates.spend(author)
@@ -71,6 +70,8 @@ async function byPasskey(
 ): Promise<LiveSession> {
   const what = { purpose: 'confirm', session: session.id } as const
   const { userId, use } = await provePasskey(services, call, what, response)
+  // Survives: `session.holder !== 'user'` → `false`. A passkey is asked to confirm the session of a user
+  // alone, so no answer is for that of a caller.
   if (session.holder !== 'user' || session.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
   const author = controlPanelUser(session.user, originOf(call))
   services.changeRates.spend(author)
@@ -85,6 +86,8 @@ async function byCallerToken(
 ): Promise<LiveSession> {
   const { callers } = services
   const digest = proof.type === 'token' ? digestOf(proof.token) : undefined
+  // Survives: `session.holder !== 'caller'` → `false`. The session of a user has no digest of a caller token,
+  // so no digest is the same.
   if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest)
     throw await callerTokenRefused(services, call)
   const caller = callers.byDigest(digest)

@@ -3,13 +3,13 @@
  * confirmed lately.
  */
 import type { CodeSetup } from '../../authority/control-panel/codes.ts'
+import { sessionEnded } from '../../authority/control-panel/panel-sessions.ts'
 import {
   canBePasskey,
   type PublicKeyCredentialCreationOptionsJSON,
   type RegistrationResponseJSON,
 } from '../../authority/control-panel/passkeys.ts'
 import { checkPanelPassword, expectSame } from '../../authority/control-panel/passwords.ts'
-import { sessionEnded } from '../../authority/control-panel/sessions.ts'
 import { checkName } from '../../authority/names.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -23,8 +23,8 @@ import { PanelRecords } from '../../directory/panel-records.ts'
 import { expectConfirmed } from '../administration/authorize.ts'
 import type { Deciding } from '../capabilities.ts'
 import { authorOf, confirmRequester, requesterOfSession, type UserBySession } from '../requester.ts'
-import { originOf, type PanelCall, type PanelServices, placeOf } from './call.ts'
 import { refusalsTraced } from './log-in.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf } from './panel-call.ts'
 
 /** Most passkeys of a user. */
 const PASSKEYS_MAX = 20

@@ -5,13 +5,13 @@
  */
 import { hash } from 'node:crypto'
 import { controlPanelUser } from '../../authority/actor.ts'
+import { newPanelSecret } from '../../authority/control-panel/panel-secret.ts'
+import { expectAddress, type LiveSession } from '../../authority/control-panel/panel-sessions.ts'
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../../authority/control-panel/passkeys.ts'
 import { checkPanelPassword, expectSame } from '../../authority/control-panel/passwords.ts'
-import { newPanelSecret } from '../../authority/control-panel/secret.ts'
-import { expectAddress, type LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import { whereabouts } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -23,7 +23,7 @@ import { PanelRecords } from '../../directory/panel-records.ts'
 import type { IdentifiedCaller } from '../callers.ts'
 import { traceFailure } from '../login-trace.ts'
 import { callerAuthor } from '../requester.ts'
-import { originOf, type PanelCall, type PanelServices, placeOf, sourceOf } from './call.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf, sourceOf } from './panel-call.ts'
 import { expectSecondFactor, provePasskey, whileGuessed } from './second-factors.ts'
 import { sessionOf } from './session.ts'
 

@@ -85,6 +85,8 @@ export class OperatorViews {
  */
 export function authorizeReader(requester: Requester): string {
   if (requester.type !== 'operator') throw callError('NOT_ADMINISTRATOR', { who: 'an operator' })
+  // Survives: `'operator'` → `""`, `{ account: undefined }` → `{}`. A look at everything takes the right to
+  // read, whatever it is for: it is about no account.
   authorizeCaller(requester.caller, 'operator', { account: undefined }, true)
   return requester.caller.name
 }
@@ -101,6 +103,7 @@ function callerView(caller: Caller, nowMs: number): CallerView {
       ...(certificateName === undefined ? [] : (['certificate'] as const)),
     ],
     expiresAtMs: expiresAtMs ?? null,
+    // Survives: `expiresAtMs !== undefined` → `true`. No time has come that is not there.
     expired: expiresAtMs !== undefined && nowMs >= expiresAtMs,
   }
 }

@@ -8,7 +8,7 @@ import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
 import { FactorChange } from '../../directory/factor-change.ts'
 import { FactorRecords } from '../../directory/factor-records.ts'
-import type { PanelCall, PanelServices } from './call.ts'
+import type { PanelCall, PanelServices } from './panel-call.ts'
 
 /** `code`: a one-time code after the password. `passkey`: a passkey in place of it. */
 const WORDS = { code: 'a one-time code', passkey: 'a passkey' } as const
@@ -30,19 +30,15 @@ export async function expectSecondFactor(
   const kinds = await records.kinds(id)
   const ways = (['code', 'passkey'] as const).filter((way) => kinds[way])
   if (ways.length === 0) return
-  if (code === undefined || !kinds.code)
+  const stored = await records.code(id)
+  if (code === undefined || stored === undefined)
     throw callError(
       'SECOND_FACTOR_REQUIRED',
       { ways: ways.map((way) => WORDS[way]).join(' or ') },
       { metadata: { ways: ways.join(' ') } },
     )
-  const stored = await records.code(id)
-  const step = stored && (await controlPanel.codes.stepOf(id, stored, code, now()))
-  if (
-    stored === undefined ||
-    step === undefined ||
-    !(await new FactorChange(change).useStep(id, stored, step))
-  )
+  const step = await controlPanel.codes.stepOf(id, stored, code, now())
+  if (step === undefined || !(await new FactorChange(change).useStep(id, stored, step)))
     throw callError('CODE_WRONG', {})
 }
 

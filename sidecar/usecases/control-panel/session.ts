@@ -1,10 +1,10 @@
 /** The session of a request of the page: whose it is, until when, and its end. */
-import { type LiveSession, sessionEnded } from '../../authority/control-panel/sessions.ts'
+import { type LiveSession, sessionEnded } from '../../authority/control-panel/panel-sessions.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { isAccountAdministrator, PROOF_LIMIT } from '../administration/authorize.ts'
 import type { CallerRights } from '../callers.ts'
 import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
-import { originOf, type PanelCall, type PanelServices } from './call.ts'
+import { originOf, type PanelCall, type PanelServices } from './panel-call.ts'
 
 /** What the page learns about its session. Times are milliseconds since the epoch. */
 export interface SessionView {

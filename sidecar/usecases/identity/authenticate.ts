@@ -1,4 +1,4 @@
-/** Who asks the identity endpoint (§4.1): the user whose IAM token came with the request. */
+/** The requester at the identity endpoint (§4.1): the user whose IAM token came with the request. */
 
 import {
   type CredentialHeaders,

@@ -11,7 +11,7 @@ import type { Secret } from '../../base/secret.ts'
 import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from '../references.ts'
 import { type IdentityServices, type IdentityToken, unscopedKind, withRecords } from './identity-token.ts'
 
-/** What a login says (§2.2), with an id in place of a name where the client sends one. */
+/** The content of a login (§2.2), with an id in place of a name where the client sends one. */
 export interface Login {
   readonly method:
     | { readonly type: 'password'; readonly user: ReferenceInAccount; readonly password: Secret }
@@ -38,13 +38,12 @@ type ApplicationCredential =
 
 /** A connection of a client. All requests on it have the same object. */
 interface LoginConnection {
-  /** Tells the connections of the client apart. */
+  /** Distinguishes the connections of the client. */
   readonly name: string
 }
 
 /**
- * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the
- * same cost.
+ * A token for a service user. Every failed login, for any reason, gets the same answer at the same cost.
  *
  * @throws CallError
  */
@@ -88,6 +87,7 @@ async function issueByCredential(
     'id' in credential
       ? credential
       : { name: credential.name, ...(await userFor(administration, credential.user)) }
+  // Survives: `''` → `"Stryker was here!"`. Only whether there is a project says which kind it is.
   const kind = kindForScope({ account: '', project: '' }, engine.tokenKinds.values())
   return authority.issueByCredential({ key, secret }, kind, from)
 }

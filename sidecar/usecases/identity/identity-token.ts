@@ -1,4 +1,4 @@
-/** What the identity endpoint (§4.1) says of a token, and how the endpoint is configured. */
+/** The answer of the identity endpoint (§4.1) about a token, and the settings of the endpoint. */
 import type { Engine, TokenKind } from '../../../engine/index.ts'
 import { isUnscoped, UNSCOPED_KIND, type VerifiedToken } from '../../authority/authority.ts'
 import { kindForScope } from '../../authority/kind-of-scope.ts'
@@ -10,14 +10,14 @@ import type { Authenticating } from '../requester.ts'
 import { type RoleMapping, rolesOf } from '../roles.ts'
 
 /**
- * What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration
- * say.
+ * The behaviour of the endpoint beyond the source, as `http.roles` and `http.compatibility` of the
+ * configuration say.
  */
 export interface IdentitySettings {
   readonly roles: RoleMapping
   /** Whether a login without a scope gets an unscoped token, and whether such tokens are accepted. */
   readonly unscopedLogin: boolean
-  /** Which tokens can be exchanged for one with another scope: none, unscoped ones, or any. */
+  /** The tokens that can be exchanged for one with another scope: none, unscoped ones, or any. */
   readonly tokenMethod: 'off' | 'unscoped' | 'any'
   /** Whether application credentials can be made, and log in. */
   readonly applicationCredentials: boolean
@@ -27,7 +27,7 @@ export interface IdentityServices extends Authenticating, Clocked {
   readonly settings: IdentitySettings
 }
 
-/** A token, and what the directory says of its holder and its account now. */
+/** A token, and the directory's present record of its holder and its account. */
 export interface IdentityToken {
   readonly token: VerifiedToken
   /** Id of the account of its scope, which is also its holder's. */
@@ -54,8 +54,12 @@ export async function withRecords(
   return { token, accountId, roles, unscoped: isUnscoped(token), credentialName: credential?.name }
 }
 
-/** As an account-scoped token, but it is bound to nothing, so it takes no permission. */
+/** As an account-scoped token, but it is not bound to a scope, so it needs no permission. */
 export function unscopedKind(engine: Engine): TokenKind {
+  // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. Only whether there is a project says
+  // which kind it is.
   const ofAccount = kindForScope({ account: '' }, engine.tokenKinds.values())
+  // Survives: `'unscoped IAM token'` → `""`. Such a token needs no permission, so no error names what it
+  // needs one for.
   return { ...ofAccount, id: UNSCOPED_KIND, title: 'unscoped IAM token', permissionScopes: [] }
 }

@@ -2,7 +2,7 @@
  * Application credentials at the identity endpoint, as Keystone's clients know them: a service user makes
  * them for themself, with a token for the project; administrators list and delete them.
  */
-import { changeDirectory } from '../../authority/administration/change.ts'
+import { changeDirectory } from '../../authority/administration/change-directory.ts'
 import { checkName } from '../../authority/names.ts'
 import { PASSWORD_LENGTH_MAX } from '../../authority/password.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'
@@ -31,7 +31,7 @@ export interface CredentialServices extends IdentityServices {
   readonly changeRates: ChangeRates
 }
 
-/** What a client asks for. */
+/** The wish of a client. */
 export interface CredentialWish
   extends Pick<NewApplicationCredential, 'name' | 'description' | 'unrestricted' | 'expiresAt'> {
   /** `undefined`: one of 256 random bits is made. */
@@ -85,7 +85,7 @@ export async function createCredential(
     administration.directory,
     author,
     async (change) => {
-      // What makes them a maker is their id and their token, which stay as they are.
+      // Their id and their token make them a maker, and both stay as they are.
       await confirmUser(services, requester, change.records, IDENTITY_CREDENTIAL)
       const holder = await userIn(change.records, user.account, user.name, 'service_user')
       return added(change, holder, { ...fields, roles, limited, projectId, secretHash })
@@ -113,7 +113,7 @@ async function added(
 /** @throws CallError that names the field of the request */
 function expectWish({ name, description, secret, expiresAt }: CredentialWish, nowMs: number): void {
   checkName('application_credential.name', name)
-  if (description.length > DESCRIPTION_LENGTH_MAX || (description !== '' && !isVisible(description)))
+  if (description.length > DESCRIPTION_LENGTH_MAX || !isVisible(description))
     throw invalidArgument({
       field: 'application_credential.description',
       expected: `a text of at most ${DESCRIPTION_LENGTH_MAX} characters ${VISIBLE_EXPECTED}`,

@@ -147,11 +147,6 @@ const LOSSES: readonly [
     'REQUESTER_NOT_AUTHENTICATED',
   ],
   [
-    'loses the role',
-    (subject, { requester }) => changing(subject, (change) => change.setRoles(requester.user, [])),
-    'NOT_ADMINISTRATOR',
-  ],
-  [
     'becomes an owner',
     (subject, { requester }) => changing(subject, (change) => change.setOwner(requester.user, true)),
     'REQUESTER_NOT_AUTHENTICATED',
@@ -160,13 +155,6 @@ const LOSSES: readonly [
     'has the token revoked',
     (subject, { requester, account }) =>
       changing(subject, (change) => change.revoke(requester.token.tokenId, account.account)),
-    'REQUESTER_NOT_AUTHENTICATED',
-  ],
-  [
-    'comes with a token that expires',
-    async ({ clock }) => {
-      clock.nowMs += 2 * HOUR_MS
-    },
     'REQUESTER_NOT_AUTHENTICATED',
   ],
   [
@@ -229,21 +217,6 @@ export function requestersContract(subject: () => Subject): void {
     const { token: _token, ...person } = requester
     return { ...person, session: found }
   }
-
-  test.each(LOSSES.filter(([claim]) => claim !== 'has the token revoked'))(
-    'a queued change of a requester with a session who %s is not made',
-    async (_claim, lose, reason) => {
-      const scene = await newScene(subject())
-      const gate = gated(subject())
-      const requester = await loggedIn(scene, gate)
-      const outcome = Promise.allSettled([gate.ask(requester, 'createServiceUser', creation(scene))])
-      await gate.reached
-      await lose(subject(), scene)
-      gate.open()
-      expect(await outcome).toMatchObject([{ status: 'rejected', reason: { reason } }])
-      expect(await successors(scene)).toBe(0)
-    },
-  )
 
   test.each<[claim: string, lose: (id: string, scene: Scene) => Promise<unknown>, reason: string]>([
     [

@@ -16,6 +16,8 @@ import { openSqlite, type SqliteDatabase } from '../../../sidecar/directory/sqli
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
 import { newFolder } from '../../support/suite/resources.ts'
+import { methodOf, RECORDED_CHANGES } from '../contract/audit.ts'
+import { PASSWORD_HASH } from '../contract/people.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Rows = Readonly<Record<string, readonly Row[]>>
@@ -94,12 +96,16 @@ async function populated() {
   const account = (await store.records.account('here')) as NonNullable<
     Awaited<ReturnType<typeof store.records.account>>
   >
-  const token = { kind: 'static_token', name: 'key', hash: randomBytes(32), pepper: 'pepper' }
+  const token = { kind: 'static_token', name: 'used', hash: randomBytes(32), pepper: 'pepper' }
   const made = await change(async (by) => {
     await by.createProject(account, 'alpha')
     await by.createProject(account, 'beta')
     const ids = {
-      service: await by.createUser(account, { name: 'job', type: 'service_user', passwordHash: 'hash' }),
+      service: await by.createUser(account, {
+        name: 'job',
+        type: 'service_user',
+        passwordHash: PASSWORD_HASH,
+      }),
       person: await by.createUser(account, { name: 'person', type: 'control_panel_user' }),
     }
     const job = { id: ids.service, account: 'here', name: 'job' }
@@ -124,29 +130,25 @@ async function populated() {
 
 type Stage = Awaited<ReturnType<typeof populated>>
 
+type Make = (by: DirectoryChange, stage: Stage) => Promise<unknown>
+
+/** Changes as the test of the audit trail makes them, by their methods. */
+const RECORDED = Object.fromEntries(
+  Array.from(Map.groupBy(RECORDED_CHANGES, methodOf), ([method, rows]) => [
+    method,
+    rows.map(
+      ([, , , change]): Make =>
+        (by, { account, job, person }) =>
+          change(by, { account, robot: job, person }),
+    ),
+  ]),
+)
+
 /**
  * Every change that there is, by the method that makes it. Some are made more than once, one after the other.
  */
-const CHANGES: Readonly<
-  Record<string, readonly ((by: DirectoryChange, stage: Stage) => Promise<unknown>)[]>
-> = {
-  createAccount: [(by) => by.createAccount('new')],
-  setAccountEnabled: [false, true].map(
-    (on) =>
-      (by, { account }) =>
-        by.setAccountEnabled(account, on),
-  ),
-  deleteAccount: [(by, { account }) => by.deleteAccount(account)],
-  createProject: [(by, { account }) => by.createProject(account, 'new')],
-  setProjectEnabled: [false, true].map(
-    (on) =>
-      (by, { alpha }) =>
-        by.setProjectEnabled(alpha, on),
-  ),
-  deleteProject: [(by, { alpha }) => by.deleteProject(alpha)],
-  createUser: [
-    (by, { account }) => by.createUser(account, { name: 'new', type: 'service_user', passwordHash: 'h' }),
-  ],
+const CHANGES: Readonly<Record<string, readonly Make[]>> = {
+  ...RECORDED,
   setUserEnabled: [false, true].flatMap((on) => [
     (by: DirectoryChange, { job }: Stage) => by.setUserEnabled(job, on),
     (by: DirectoryChange, { person }: Stage) => by.setUserEnabled(person, on),
@@ -161,29 +163,13 @@ const CHANGES: Readonly<
       (by, { job, person }) =>
         by.setRoles(job, roles).then(() => by.setRoles(person, roles)),
   ),
-  setValidator: [(by, { job }) => by.setValidator(job, true)],
   setPermissions: [
     (by, { job }) => by.setPermissions(job, [{ scope: 'projects', projects: ['beta'] }]),
     (by, { job }) => by.setPermissions(job, []),
     (by, { job }) => by.setPermissions(job, [{ scope: 'account' }]),
   ],
-  setPassword: [(by, { job }) => by.setPassword(job, 'another hash')],
-  rehashPassword: [
-    (by, { job }) => by.rehashPassword({ ...job, passwordHash: 'hash', addresses: [] }, 'again'),
-  ],
   deleteUser: [(by, { job }) => by.deleteUser(job), (by, { person }) => by.deleteUser(person)],
-  addStaticToken: [
-    (by, { person }) =>
-      by.addStaticToken(person, {
-        kind: 'static_token',
-        name: 'new',
-        hash: randomBytes(32),
-        pepper: 'pepper',
-      }),
-  ],
   raiseLastUsedDays: [(by, { staticToken }) => by.raiseLastUsedDays(new Map([[staticToken, 20_000]]))],
-  setPanelToken: [(by, { person }) => by.setPanelToken(person, '', '{}', 'id')],
-  recordTokenCopied: [(by, { person }) => by.recordTokenCopied(person, 'id')],
   setAddressRules: [
     (by, { account }) => by.setAddressRules(account, ['10.0.0.0/8', '192.0.2.0/24']),
     (by, { account }) => by.setAddressRules(account, ['10.0.0.0/8']),

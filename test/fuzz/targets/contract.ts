@@ -55,7 +55,7 @@ const encoded = (name: string, json: object): Buffer =>
   Buffer.from(toBinary(messageOf(name), fromJsonString(messageOf(name), JSON.stringify(json))))
 const messageOf = (name: string) => registry.getMessage(`portcullis.v1.${name}`) as DescMessage
 
-/** Readers of calls, each with what of its message is no secret. */
+/** Readers of calls, each with the public part of its message. */
 const CALLS = [
   [
     readIssueRequest,
@@ -88,7 +88,7 @@ const ofRequest = {
 }
 const CHECKS = [claims, credentials, ofRequest]
 
-/** What a generated reader reads of a field that is there twice, or of a wrong type, may differ by design. */
+/** Readings of a field that is there twice, or of a wrong type, may differ by design. */
 function isPlain(descriptor: DescMessage, bytes: Buffer, unknown: readonly unknown[]): boolean {
   return (
     unknown.length === 0 && Buffer.from(toBinary(descriptor, fromBinary(descriptor, bytes))).equals(bytes)
@@ -142,7 +142,7 @@ export const targets: readonly Target[] = [
       const written = reading(() => Buffer.from(generated.encode(value).finish()), Error)
       if (written === undefined) return
       const again = Buffer.from(generated.encode(generated.decode(written)).finish())
-      promised(again.equals(written), `what was written of a ${name} is read as the same`)
+      promised(again.equals(written), `a written ${name} is read as the same`)
       const theirs = reading(() => fromBinary(descriptor, bytes, { readUnknownFields: false }), Error)
       if (theirs === undefined || !isPlain(descriptor, bytes, theirs.$unknown ?? [])) return
       promised(
@@ -182,7 +182,7 @@ export const targets: readonly Target[] = [
       )
       if (read === undefined) return
       const theirs = reading(() => fromBinary(messageOf('CheckRequest'), bytes), Error)
-      promised(theirs !== undefined, 'what is read as a check is a message')
+      promised(theirs !== undefined, 'a text that is read as a check is a message')
     },
   },
   {
@@ -211,7 +211,7 @@ export const targets: readonly Target[] = [
       const value = refused(() => read(bytes))
       if (value === undefined) return
       const open = JSON.stringify(openOf(bytes))
-      promised(!JSON.stringify(value).includes('canary') || open.includes('canary'), 'a secret is no text')
+      promised(!JSON.stringify(value).includes('canary') || open.includes('canary'), 'a secret is not a text')
     },
   },
   {
@@ -314,14 +314,14 @@ export const targets: readonly Target[] = [
         () => toBinary(descriptor, fromJsonString(descriptor, bytes.toString(), { registry })),
         Error,
       )
-      // The library replaces what is no UTF-8.
+      // The library replaces bytes that are not UTF-8.
       if (theirs !== undefined && Buffer.from(bytes.toString()).equals(bytes))
-        promised(read !== undefined, `what the library reads as a ${name} is read`)
+        promised(read !== undefined, `a ${name} that the library reads is read`)
       // Of a `oneof` both may be written here: the reader of checks refuses them.
       if (read !== undefined && theirs === undefined)
         promised(
           refused(() => (name === 'Check' ? readCheck(read) : readCheckBatch(read, 1_000))) === undefined,
-          `what the library refuses as a ${name} is refused`,
+          `a ${name} that the library refuses is refused`,
         )
       // An empty text that is there is written, fields are in any order, and it means the same.
       const same = (one: Uint8Array) => Buffer.from(toBinary(descriptor, fromBinary(descriptor, one)))

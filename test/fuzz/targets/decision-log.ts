@@ -17,7 +17,7 @@ const line = {
   },
 }
 
-/** What is looked for, and whether a line has it. */
+/** A query, and whether a line fits it. */
 const QUERIES: readonly [query: DecisionQuery, has: (line: Line) => boolean][] = [
   [{ api: 'iam' }, ({ api }) => api === 'iam'],
   [{ tokens: ['abc'] }, ({ token }) => token === 'abc'],
@@ -102,7 +102,7 @@ export const targets: readonly Target[] = [
         const expected = all.filter(({ line: each }) => has(each)).map(({ offset }) => offset)
         promised(
           offsets.every((offset) => expected.includes(offset)),
-          'what is found has what was looked for',
+          'a line that is found fits the search',
         )
         // A line of another form may lack what a sidecar would have written.
         const own = all.filter(

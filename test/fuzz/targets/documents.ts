@@ -46,13 +46,13 @@ const SIGNS = [
   '\u2028',
 ]
 
-/** What `JSON.parse` makes of a text; undefined: nothing. */
+/** The value of a text by `JSON.parse`; undefined: none. */
 const parsed = (text: string): { value: unknown } | undefined =>
   reading(() => ({ value: JSON.parse(text) }), SyntaxError)
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** A body of a request as its reader gets it; undefined: it is no JSON. */
+/** A body of a request as its reader gets it; undefined: it is not JSON. */
 function bodyOf(bytes: Buffer): unknown {
   const body = readJson(bytes.toString(), { anyKey: true, firstProblem: true })
   return body.ok ? body.value : undefined
@@ -115,7 +115,7 @@ export const targets: readonly Target[] = [
       if (strict.ok)
         promised(
           native !== undefined && same(native.value, strict.value),
-          'what is read is what JSON.parse reads',
+          'a document is read as JSON.parse reads it',
         )
       else {
         promised(strict.problems.length > 0, 'a refusal names a problem')
@@ -156,7 +156,7 @@ export const targets: readonly Target[] = [
         yaml.placesOf(text, ['a', 'b[0].c'])
         return
       }
-      // The independent reader: what is read is a value of JSON.
+      // The independent reader: the result is a value of JSON.
       const again = readJson(JSON.stringify(read.value) ?? 'null')
       promised(again.ok && same(again.value, read.value), 'YAML is read as a value of JSON')
       const strict = readJson(text)
@@ -271,14 +271,14 @@ export const targets: readonly Target[] = [
           !JSON.stringify(compatible).includes('canary') ||
             !bytes.includes('"password":"canary"') ||
             bytes.indexOf('canary') !== bytes.lastIndexOf('canary'),
-          'a password is no text',
+          'a password is not a text',
         )
       if (!ours.ok) return
       promised(
         same(readIssuanceBody(buildIssuanceBody(ours.issuance)), ours),
         'a body that is built is read as the same',
       )
-      // The first reader is the one of the source; what it accepts, every login accepts.
+      // The first reader is the one of the source; every login accepts its texts.
       const { scope, userName } = ours.issuance
       promised(strict?.method.type === 'password', 'a body of the source is a login')
       const { user } = strict.method
@@ -313,7 +313,7 @@ export const targets: readonly Target[] = [
       const whole = refused(() => readEntities(fields))
       const defaults = refused(() => readDefaults(fields))
       if (whole === undefined) return
-      promised(defaults !== undefined, 'what is whole is good for defaults')
+      promised(defaults !== undefined, 'a whole document is good for defaults')
       promised(same(readEntities({}, { defaults }), whole), 'defaults stand for what is not there')
       for (const searched of ['subject', 'resource', 'action'] as const)
         refused(() => readEntities(fields, { searched }))

@@ -28,13 +28,13 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const pathOf = (name: string) => join(folder, name)
 const file = pathOf('input.yaml')
 
-/** What a reader of files says of one. No message quotes it. */
+/** The result of a reader for a file. No message quotes it. */
 function refused<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof CommandError)) throw error
-    // A path has names of fields, in quotation marks where they are no words.
+    // A path has names of fields, in quotation marks where they are not words.
     const said = error.message.replaceAll(/(?:"(?:[^"\\\n]|\\.)*"|\S)+: (?=unknown field|expected)/g, '')
     promised(!said.includes('canary') && error.message.length < 100_000, 'an error quotes no value')
     return undefined
@@ -233,7 +233,7 @@ export const targets: readonly Target[] = [
       writeFileSync(path, sealed('directory', bytes))
       const details = await refusedFile(path, () => readBackup(path))
       const scratch = await refusedFile(path, () => Scratch.load(path, folder))
-      promised(scratch === undefined || details !== undefined, 'what is loaded is a backup')
+      promised(scratch === undefined || details !== undefined, 'a file that is loaded is a backup')
       scratch?.[Symbol.dispose]()
       promised(
         readdirSync(folder).every((name) => /^(input|template|seed)\./.test(name)),
@@ -260,7 +260,7 @@ export const targets: readonly Target[] = [
       const body = bytes.subarray(bytes.indexOf('\n') + 1)
       promised(
         bytes.equals(sealed(details === undefined ? 'keys' : 'directory', body)),
-        'what is read has its digest',
+        'a file that is read has its digest',
       )
     },
   },

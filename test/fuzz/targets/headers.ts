@@ -1,4 +1,4 @@
-/** Headers of requests: credentials, what egress hands on, what proxies say. */
+/** Headers of requests: credentials, those that egress forwards, those of proxies. */
 import { isIP } from 'node:net'
 import { CredentialFinder, lowerCase } from '../../../engine/credentials.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
@@ -78,7 +78,7 @@ export const targets: readonly Target[] = [
         'every host is counted',
       )
       const again = readHeaders(forwarded, STRIPPED)
-      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'what goes on goes on again')
+      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'headers are forwarded again')
       const returned = returnedHeaders(raw).filter((_text, index) => index % 2 === 0)
       promised(
         !returned.map(canonical).some((name) => name === 'portcullis-reason' || name === 'connection'),
@@ -123,7 +123,7 @@ export const targets: readonly Target[] = [
         if (hops > 0)
           promised(
             address === (list.length >= hops ? ipAddress(expected) : undefined),
-            'what a client claims itself does not count',
+            'a claim of a client does not count',
           )
       }
       const parent = traceParentOf(distinct.traceparent ?? [])
@@ -152,9 +152,9 @@ export const targets: readonly Target[] = [
       promised(isPlace || ipAddress(address) === address, 'a place is one, and an address has one form')
       promised(
         JSON.stringify(readForwarded([forwardedText(from)])) === JSON.stringify(from),
-        'what is handed on again is the same',
+        'a forwarded header is forwarded unchanged',
       )
-      promised(/^[\x21-\x7e]*$/.test(forwardedText(from)), 'what is handed on is a header')
+      promised(/^[\x21-\x7e]*$/.test(forwardedText(from)), 'a forwarded text is a header')
       promised(readForwarded([bytes.toString(), '1']) === undefined, 'two say nothing')
     },
   },

@@ -1,4 +1,4 @@
-/** Names, addresses, URLs and routes, and what headers say of them. */
+/** Names, addresses, URLs and routes, and headers that name them. */
 import { isIP } from 'node:net'
 import { isAllowed, overlap, readRange } from '../../../sidecar/authority/addresses.ts'
 import { parseAddress } from '../../../sidecar/base/address.ts'
@@ -30,7 +30,7 @@ export const targets: readonly Target[] = [
       const reading = readRequestTarget(url)
       if (!reading.ok) return
       promised(reading.path + reading.query === url, 'a target is its path and its query')
-      // The independent reader: a canonical path is what any browser and server makes of it.
+      // The independent reader: every browser and server keeps a canonical path.
       const parsed = new URL(`http://host${url}`)
       promised(parsed.pathname === reading.path, 'URL has the same path')
       promised(
@@ -261,7 +261,7 @@ export const targets: readonly Target[] = [
   },
 ]
 
-/** What every path of a route begins with. */
+/** The beginning of every path of a route. */
 function literalStart(pattern: string): string {
   return pattern.slice(0, pattern.includes('{') ? pattern.indexOf('{') : undefined).replace(/\/$/, '')
 }

@@ -1,4 +1,4 @@
-/** Tokens of the embedded authority and what holds them: keys, claims, static tokens. */
+/** Tokens of the embedded authority and their carriers: keys, claims, static tokens. */
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { readClaims } from '../../../sidecar/authority/iam-claims.ts'

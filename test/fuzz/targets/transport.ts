@@ -1,4 +1,4 @@
-/** What arrives on sockets: frames of HTTP/2, header blocks, messages of gRPC, base64 of gRPC-Web. */
+/** Readers of sockets: frames of HTTP/2, header blocks, messages of gRPC, base64 of gRPC-Web. */
 import { StatusError } from '../../../sidecar/contract/call.ts'
 import { Base64Decoder } from '../../../sidecar/transports/connect/base64.ts'
 import { MessageBuffer } from '../../../sidecar/transports/framed-messages.ts'
@@ -42,7 +42,7 @@ function promiseSame(whole: unknown, inPieces: unknown, what: string): void {
 
 class TooLong extends Error {}
 
-/** What a reader of frames takes, and how it ends. */
+/** The frames that a reader takes, and its end. */
 function framesOf(parts: readonly Buffer[]): string[] {
   const taken: string[] = []
   const frames = new FrameReader({
@@ -72,12 +72,12 @@ function framesOf(parts: readonly Buffer[]): string[] {
 
 const grpc = everyKind(Buffer.alloc(300, 'x'))
 
-// Its tables are made at the first use, which is none of an input's steps.
+// Its tables are made at the first use, which does not count as an input's steps.
 decodeHuffman(Buffer.of(0x1f), 0, 1)
 
 const server = new TestServer(grpc, { bufferBytes: 1_000_000, streams: 20 })
 
-/** What a server says to a client, apart from windows, which it may open at different times. */
+/** The answers of a server to a client, without windows, which it may open at different times. */
 function heard(parts: readonly Buffer[]): string[] {
   const peer = server.connect().send(PREFACE)
   for (const part of parts) if (!peer.ended) peer.send(part)

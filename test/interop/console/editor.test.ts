@@ -26,20 +26,9 @@ const browser = started.ok ? started.value : undefined
 
 const { port } = await startIdentity({ flags: { 'http.console': true } })
 const SERVED = `http://127.0.0.1:${port}/console/`
-const CITY = readFileSync('examples/matrices/city-library.json', 'utf8')
 
 const open = (hash = '#/edit', options = {}) =>
   openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
-/** A file with many APIs, far below what a file may have in bytes. */
-const manyApis = (count: number): string => {
-  const apis = Array.from({ length: count }, (_, at) => ({
-    id: `a${at}`,
-    title: 'x',
-    accepts: [],
-    section: '1',
-  }))
-  return JSON.stringify({ ...supportMatrix, apis, statements: [], conflicts: [] })
-}
 
 /** Somebody who has a document and this page, and nothing else. */
 async function fromNothing(page: Page): Promise<void> {
@@ -145,97 +134,6 @@ describe.skipIf(!browser)('with a file', () => {
     // Starting over is undone as any step.
     await press(page, 'Undo')
     await soon(() => toggle(page, 'Attic: pass').getAttribute('aria-pressed')).toBe('true')
-  })
-
-  test.each<[what: string, text: string, name: string, problem: RegExp]>([
-    ['a wrong field', '{\n  "title": 1\n}', 'x.json', /x\.json.*2:3: title: expected a string/s],
-    ['no JSON', '{\n  "title"\n}', 'x.json', /line 3, column 1/],
-    ['no YAML', 'a: [', 'x.yaml', /expected YAML/],
-    ['no text', '\ud800', 'x.json', /expected|UTF-8/],
-    ['more than 512 KiB', `{"apis": [${'{},'.repeat(300_000)}]}`, 'x.json', /at most 2,000 APIs, in 512 KiB/],
-    ['2,001 APIs', manyApis(2_001), 'x.json', /at most 2,000 APIs, in 512 KiB/],
-  ])('with %s is not opened, and says why; what was there stays', async (_what, text, name, problem) => {
-    const { page, complaints } = await open()
-    await toggle(page, 'IAM (users and roles): static token').click()
-    await choose(page, text, name)
-    await soon(() => page.getByRole('alert').textContent()).toMatch(problem)
-    expect(await status(page)).toMatch(/^Opens 1 cell/)
-    expect(complaints).toEqual([])
-  })
-
-  test('a row, a kind and a statement are changed, and ids that are taken are refused', async () => {
-    const { page } = await open()
-    await choose(page, CITY, 'city.json')
-    await page.getByRole('radio', { name: 'What you began with' }).check()
-    await press(page, 'Loans and returns: change or remove')
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Id').fill('fines')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/id .*taken.*id-taken/)
-    await fill(page, { Id: 'lending' }, 'Save')
-    await soon(() => effects(page)).toMatch(/Renamed APIs.*loans → lending/s)
-    await press(page, 'Kiosk key: change or remove')
-    await page.getByText('More about this kind').click()
-    await dialog.getByLabel('Lifetime').fill('1 hour')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/lifetimeSeconds expected/)
-    await fill(page, { Lifetime: '3600', 'Steps of the person': 'Ask.\nWait.' }, 'Save')
-    await press(page, 'Change staff-most')
-    await dialog.getByLabel('What it claims').selectOption('bound_to')
-    await dialog.getByLabel('Bound to').selectOption('project')
-    await fill(page, {}, 'Save')
-    await soon(() => effects(page)).toMatch(/Contradiction: Staff badge/)
-    await press(page, 'Change the title')
-    await fill(page, { Title: 'Our library' }, 'Save')
-    const text = readFileSync(await saved(page, newFolder(), 'city.json'), 'utf8')
-    expect(JSON.parse(text)).toMatchObject({
-      title: 'Our library',
-      tokenKinds: [{}, {}, { lifetimeSeconds: 3600, obtained: { steps: ['Ask.', 'Wait.'] } }],
-    })
-    expect(text).toContain('"id": "lending"')
-  })
-})
-
-describe.skipIf(!browser)('a new matrix', () => {
-  test('has an id for each name, and a refusal names the line', async () => {
-    const { page } = await open()
-    await press(page, 'New matrix')
-    const dialog = page.getByRole('dialog')
-    const begin = () => dialog.getByRole('button', { name: 'Begin' }).click()
-    await dialog.getByLabel('Title').fill('Doors')
-    await dialog.getByLabel('First kind of token').fill('day pass')
-    await dialog.getByLabel('APIs that it opens').fill('Hall\n\nhall\n')
-    await begin()
-    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/line 3 \(“hall”\): id .*id-taken/)
-    await pasteNames(page, 2_001)
-    await begin()
-    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/at most 2,000 APIs, in 512 KiB/)
-    await fill(page, { 'APIs that it opens': 'Hall\nКаталог' }, 'Begin')
-    await soon(() => page.locator('.edit-table tbody .api-id').allTextContents()).toEqual(['hall', 'api-2'])
-  })
-
-  /** So many lines take `fill` more than ten seconds. */
-  const pasteNames = (page: Page, count: number) =>
-    page.evaluate(`(() => {
-      const area = document.querySelector('dialog textarea')
-      area.value = Array.from({ length: ${count} }, (_, at) => 'Door ' + at).join('\\n')
-      area.dispatchEvent(new Event('input', { bubbles: true }))
-    })()`)
-})
-
-describe.skipIf(!browser)('a resolved contradiction', () => {
-  test('has its reason of before again when the change of it is undone', async () => {
-    const { page } = await open()
-    await page.getByText('Resolved contradictions').click()
-    const reason = page.locator('.conflict').first().getByLabel(/^Why/)
-    const before = await reason.inputValue()
-    await reason.fill('We say so.')
-    const save = page.locator('.conflict').first().getByRole('button', { name: 'Save' })
-    await save.click()
-    await soon(() => page.getByRole('button', { name: 'Undo', exact: true }).isEnabled()).toBe(true)
-    expect(await page.locator(':focus').textContent()).toBe('Save')
-    await press(page, 'Undo')
-    await soon(() => reason.inputValue()).toBe(before)
   })
 })
 

@@ -57,80 +57,6 @@ describe.skipIf(!browser)('on a laptop', () => {
     await soon(() => panel(page).textContent()).toMatch(/Where the source contradicts itself/)
   })
 
-  test('filters leave the rows of a kind, a header and of conflicts', async () => {
-    const { page } = await open()
-    const shown = () => rowsOf(page).count()
-    await page.getByRole('button', { name: 'Static token' }).click()
-    expect(await shown()).toBe(8)
-    await page.getByRole('button', { name: 'X-Auth-Token' }).click()
-    expect(await shown()).toBe(3)
-    await page.getByRole('button', { name: 'Clear filters' }).click()
-    await page.getByRole('button', { name: 'Contested', exact: true }).click()
-    expect(await shown()).toBe(3)
-    expect(page.url()).toContain('contested')
-  })
-
-  test('strict mode shows what it denies, and the panel what it would change', async () => {
-    const { page } = await open('#/matrix?cell=cdn.iam_token_project_scoped')
-    await soon(() => panel(page).textContent()).toMatch(/In strict mode.*CONTESTED/s)
-    await page.getByRole('radio', { name: 'Strict' }).check()
-    await soon(() => cell(page, 'cdn', 2).textContent()).toBe('Denied by strict mode')
-    expect(await panel(page).textContent()).toMatch(/Without strict mode.*ALLOWED/s)
-  })
-
-  test('headers to try, a plan and a comparison begin with an example that answers, and that one replaces', async () => {
-    const { page, requests } = await open('#/try')
-    const result = () => page.locator('.result').textContent()
-    const isExample = /This is an example\.|The example is this matrix/
-    const headers = page.getByLabel('Request headers')
-    await soon(result).toMatch(
-      /This is an example\..*A credential was found in X-Auth-Token\..*Allowed.*Denied/s,
-    )
-    expect(await page.getByRole('button', { name: 'Verify with this sidecar' }).count()).toBe(0)
-    await headers.focus()
-    await page.keyboard.type('X-Token: one')
-    expect(await headers.inputValue()).toBe('X-Token: one')
-    await soon(result).toMatch(/^Choose the API that the request is for\.$/)
-    await page.getByRole('button', { name: 'Clear headers' }).click()
-    await soon(result).toBe('')
-
-    await page.getByRole('link', { name: 'Plan' }).click()
-    const plan = page.locator('.task')
-    await soon(() => plan.textContent()).toMatch(/This is an example\..*3 tokens/s)
-    expect(page.url()).toMatch(/#\/plan$/)
-    await page.getByRole('button', { name: 'Copy link' }).click()
-    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toMatch(
-      /#\/plan\?mode=resolved&apis=iam,/,
-    )
-    await page.getByRole('combobox', { name: 'Add an API' }).fill('cdn')
-    await page.getByRole('option', { name: /CDN/ }).click()
-    await soon(() => plan.textContent()).toMatch(/1 token/)
-    await soon(() => page.url()).toMatch(/#\/plan\?apis=cdn$/)
-    await page.getByRole('button', { name: 'Remove all' }).click()
-    await soon(result).toBe('Choose an API to see the plan.')
-
-    await page.getByRole('link', { name: 'Compare' }).click()
-    await soon(result).toMatch(/The example is this matrix.*Compared with an example.*Opened 1.*Closed 1/s)
-    expect(requests.filter((each) => !each.startsWith(SERVED))).toEqual([])
-
-    // Links that somebody shared show what their authors saw.
-    for (const [hash, shown] of [
-      ['#/try?api=cdn', /^$/],
-      ['#/try?mode=resolved&matrix=0123456789ab', /^$/],
-      ['#/plan?mode=strict&matrix=0123456789ab', /^Choose an API/],
-      ['#/plan?apis=cdn', /^1 token/],
-      ['#/compare?mode=resolved&matrix=0123456789ab', /^$/],
-    ] as const) {
-      const other = (await open(hash)).page
-      await other.locator('.result').waitFor({ state: 'attached' })
-      expect([hash, await other.locator('.result').textContent()]).toEqual([
-        hash,
-        expect.stringMatching(shown),
-      ])
-      expect(await other.locator('.task').textContent()).not.toMatch(isExample)
-    }
-  })
-
   test('pasted headers are judged in the page, and are sent only to verify, to this sidecar', async () => {
     const { page, requests } = await open('#/try')
     await page.getByRole('combobox', { name: 'API' }).fill('balance')
@@ -159,22 +85,6 @@ describe.skipIf(!browser)('on a laptop', () => {
     expect(page.url()).not.toContain(staticToken)
     await page.getByLabel('Request headers').fill('Authorization: Bearer x')
     await soon(() => page.locator('.result').textContent()).toMatch(/CREDENTIAL_MISSING.*Authorization/s)
-  })
-
-  test('an expression in the search leaves the cells that fit, and says what is wrong with it', async () => {
-    const { page } = await open('#/matrix')
-    const search = page.getByRole('searchbox')
-    await search.fill('opened only by static_token and title ~ t')
-    await soon(() => page.locator('.grid tbody tr').count()).toBe(5)
-    await search.fill('contested and not allowed')
-    await soon(() => page.locator('.grid tbody tr').count()).toBe(1)
-    expect(await page.locator('.grid [data-fits=true]').count()).toBe(1)
-    await search.fill('kind = static_tokn')
-    await soon(() => page.locator('.query-fault').textContent()).toMatch(/column 8: .*did you mean/)
-    await soon(() => page.locator('.grid tbody tr').count()).toBe(30)
-    await search.fill('dns')
-    await soon(() => page.locator('.grid tbody tr').count()).toBe(3)
-    expect(await page.locator('.query-fault').count()).toBe(0)
   })
 
   test('a plan has the fewest tokens, with commands to copy', async () => {
@@ -230,22 +140,6 @@ describe.skipIf(!browser)('on a laptop', () => {
     await soon(() => page.locator('.result').textContent()).toMatch(/Compared with dropped\.json.*Opened 1/s)
     expect(page.url()).toContain('#/compare')
     expect(await page.locator('.drop').getAttribute('data-over')).toBe('false')
-  })
-
-  test('a link of another matrix says so, until that is hidden', async () => {
-    const { page } = await open('#/matrix?cell=cdn')
-    await page.getByRole('button', { name: 'Copy link' }).click()
-    const link = await page.evaluate<string>('navigator.clipboard.readText()')
-    const { hash } = new URL(link)
-    const note = (of: Page) => of.locator('.note')
-    const same = await openPage(browser as Browser, link)
-    await soon(() => panel(same.page).textContent()).toMatch(/This API accepts/)
-    expect(await note(same.page).count()).toBe(0)
-    const other = await openPage(browser as Browser, `${fileOf(otherMatrix)}${hash}`)
-    await soon(() => note(other.page).textContent()).toMatch(/made with another matrix \(50bafc5426a4…\)/)
-    expect(await accessibilityFaults(other.page)).toEqual([])
-    await other.page.getByRole('button', { name: 'Hide' }).click()
-    await soon(() => note(other.page).count()).toBe(0)
   })
 
   test('no line of a message ends within an id', async () => {
@@ -314,27 +208,6 @@ describe.skipIf(!browser)('with the keyboard alone', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     expect(await page.getByRole('complementary').textContent()).toMatch(/^DNS hosting/)
-  })
-
-  test('the arrow down leads from the search into the table, past the filters', async () => {
-    const { page } = await open()
-    await page.getByRole('searchbox').fill('dns')
-    await page.keyboard.press('ArrowDown')
-    await soon(() => focused(page)).toMatch(/^Private DNS/)
-    // Another mode has the same rows.
-    await page.keyboard.press('ArrowDown')
-    await page.getByRole('radio', { name: 'Strict' }).check()
-    expect(await page.locator('[data-place][tabindex="0"]').getAttribute('data-place')).toBe('1:0')
-  })
-
-  test('single keys can be turned off', async () => {
-    const { page } = await open()
-    await rowsOf(page).first().waitFor()
-    await page.keyboard.press('?')
-    await page.getByLabel(/are shortcuts/).uncheck()
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('3')
-    expect(page.url()).not.toContain('#/plan')
   })
 })
 

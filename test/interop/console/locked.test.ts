@@ -11,7 +11,6 @@ import { startIdentity } from '../../support/identity/identity.ts'
 import { accessibilityFaults, openPage, rowsOf, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { keptBy } from '../../support/interop/panel-page.ts'
-import { TESTER } from '../../support/sidecar/actor.ts'
 import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../../support/suite/resources.ts'
 
@@ -37,13 +36,10 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { level:
 const withoutRefusals = (complaints: readonly string[]) => complaints.filter((each) => !each.includes('401'))
 
 describe.skipIf(!browser)('with the control panel', async () => {
-  const { port, running, invite, loggedIn } = await startPanel({ flags: flags() })
+  const { port, loggedIn } = await startPanel({ flags: flags() })
   const SERVED = `http://127.0.0.1:${port}/console/`
   const open = (hash = '') => openPage(browser as Browser, `${SERVED}${hash}`)
-  const linkOf = async (user: string) => {
-    const { links } = await running.sidecar.administration.controlPanel()
-    return `#/link?secret=${(await links.create(TESTER, ACCOUNT, user, 'login')).secret.reveal()}`
-  }
+
   const logOut = async (page: Page) => {
     await page.getByRole('button', { name: /^Account menu/ }).click()
     await page.getByRole('button', { name: 'Log out' }).click()
@@ -74,46 +70,6 @@ describe.skipIf(!browser)('with the control panel', async () => {
     await heading(page, 'Log in').waitFor()
     expect(await page.content()).not.toContain(SECRET_API)
     expect(withoutRefusals(complaints)).toEqual([])
-  })
-
-  test('links work without the rules, and who came by one sees the matrix without another load', async () => {
-    const byLink = await open(await linkOf('olga'))
-    const byInvitation = await open(`#/invitation?secret=${await invite('pia')}`)
-    await byInvitation.page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await byInvitation.page.getByLabel('Password again').fill(PASSWORD)
-    await byInvitation.page.keyboard.press('Enter')
-    for (const [{ page, complaints }, name] of [
-      [byLink, 'olga'],
-      [byInvitation, 'pia'],
-    ] as const) {
-      await heading(page, `Hello, ${name}`).waitFor()
-      await page.getByRole('link', { name: 'Matrix', exact: true }).click()
-      await SECRET_ROW(page).waitFor()
-      expect(withoutRefusals(complaints)).toEqual([])
-    }
-  })
-
-  test('somebody who is logged in verifies with their session', async () => {
-    const { page } = await open(await linkOf('olga'))
-    await heading(page, 'Hello, olga').waitFor()
-    await page.goto(`${SERVED}#/try?api=iam`)
-    await page.getByLabel('Request headers').fill('X-Auth-Token: unknown')
-    await page.getByRole('button', { name: 'Verify with this sidecar' }).click()
-    await soon(() => page.getByRole('main').textContent()).toContain('CREDENTIAL_INVALID')
-  })
-
-  test('from an address that their account does not allow they learn why, and an owner can still change that', async () => {
-    const { page, complaints } = await open(await linkOf('olga'))
-    await heading(page, 'Hello, olga').waitFor()
-    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.1'] })
-    await page.goto(`${SERVED}?again#/matrix`)
-    await heading(page, 'The matrix cannot be shown').waitFor()
-    expect(await page.getByRole('alert').textContent()).toContain('address')
-    expect(await accessibilityFaults(page)).toEqual([])
-    await page.goto(`${SERVED}#/access-limits`)
-    await soon(() => page.getByLabel('Addresses and ranges').inputValue()).toContain('192.0.2.1')
-    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
-    expect(complaints.filter((each) => !/401|403/.test(each))).toEqual([])
   })
 })
 
@@ -154,16 +110,5 @@ describe.skipIf(!browser)('without a control panel', async () => {
     expect(withoutRefusals(complaints)).toEqual([])
     await page.reload()
     await heading(page, 'Caller token needed').waitFor()
-  })
-})
-
-describe.skipIf(!browser)('where every program of this machine may ask', async () => {
-  const { 'grpc.address': _socket, ...open } = flags()
-  const { port } = await startIdentity({ flags: open })
-
-  test('the page needs no credential', async () => {
-    const { page, complaints } = await openPage(browser as Browser, `http://127.0.0.1:${port}/console/`)
-    await SECRET_ROW(page).waitFor()
-    expect(complaints).toEqual([])
   })
 })

@@ -2,7 +2,7 @@
  * Logging in to the control panel in Chromium, as people do it: by a link, by an invitation, in two tabs, on
  * a phone, by keyboard alone.
  */
-import type { Browser, Locator, Page, Route } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'
 import {
@@ -42,9 +42,6 @@ async function logIn(page: Page, user: string, password = PASSWORD): Promise<voi
   await page.getByLabel('Password').fill(password)
   await page.keyboard.press('Enter')
 }
-
-/** What a sidecar answers that has too much to do. */
-const BUSY = { status: 503, json: { reason: 'UNAVAILABLE', message: 'the sidecar is busy' } }
 
 /** All that a page could keep. */
 const KEPT = 'JSON.stringify([localStorage, sessionStorage, document.cookie, history.state, location.href])'
@@ -127,18 +124,6 @@ describe.skipIf(!browser)('somebody with a password', () => {
     await heading(page, 'Log in').waitFor()
   })
 
-  test('is logged in and out in every tab', async () => {
-    const { page } = await open(await loginLink('adam'))
-    await heading(page, 'Hello, adam').waitFor()
-    const tab = await page.context().newPage()
-    await tab.goto(`${SERVED}#/matrix`)
-    await accountMenu(tab).click()
-    await tab.getByRole('button', { name: 'Log out' }).click()
-    await heading(page, 'Log in').waitFor()
-    await page.goto(`${SERVED}${await loginLink('adam')}`)
-    await heading(tab, 'Hello, adam').waitFor()
-  })
-
   async function acceptedBy(user: string): Promise<void> {
     const { page } = await open(`#/invitation?secret=${await invite(user)}`)
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
@@ -149,12 +134,6 @@ describe.skipIf(!browser)('somebody with a password', () => {
 })
 
 describe.skipIf(!browser)('the page', () => {
-  test('somebody who opens the address of the port comes to it', async () => {
-    const { page } = await openPage(browser as Browser, `http://127.0.0.1:${port}`)
-    await page.getByRole('link', { name: 'Log in' }).waitFor()
-    expect(page.url()).toBe(`${SERVED}`)
-  })
-
   test.each(['light', 'dark'] as const)('axe finds nothing (%s)', async (colorScheme) => {
     const { page } = await open('#/login', { colorScheme })
     await heading(page, 'Log in').waitFor()
@@ -174,57 +153,5 @@ describe.skipIf(!browser)('the page', () => {
     await page.goto(`${SERVED}#/operator/callers`)
     await heading(page, 'This page is not for you').waitFor()
     expect(await accessibilityFaults(page), 'not for you').toEqual([])
-  })
-
-  test.each<[name: string, answer: (route: Route) => Promise<void>, says: RegExp]>([
-    ['503', (route) => route.fulfill(BUSY), /busy/],
-    ['nothing', (route) => route.abort(), /does not answer/],
-  ])(
-    'logging out that is answered by %s says so, and the session is not called ended',
-    async (_, answer, says) => {
-      const { page, complaints } = await open(await loginLink('adam'))
-      await heading(page, 'Hello, adam').waitFor()
-      await page.route('**/console/session/end', answer)
-      await accountMenu(page).click()
-      await page.getByRole('button', { name: 'Log out' }).click()
-      await page.locator('.toast[data-kind="failed"]').getByText(says).waitFor()
-      await heading(page, 'Hello, adam').waitFor()
-      expect(complaints.filter((each) => !/503|ERR_FAILED/.test(each))).toEqual([])
-    },
-  )
-
-  test('a link and an invitation are tried again where the sidecar has no answer, and ask for it after F5', async () => {
-    const { page } = await open('#/login')
-    await page.route('**/console/session/link', (route) => route.fulfill(BUSY), { times: 1 })
-    await page.goto(`${SERVED}${await loginLink('olga')}`)
-    await heading(page, 'You are not logged in yet').waitFor()
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await heading(page, 'Hello, olga').waitFor()
-
-    const guest = await open('#/login')
-    await guest.page.route('**/console/session/invitation', (route) => route.abort(), { times: 1 })
-    await guest.page.goto(`${SERVED}#/invitation?secret=${await invite('pia')}`)
-    await heading(guest.page, 'The invitation cannot be opened now').waitFor()
-    await guest.page.getByRole('button', { name: 'Try again' }).click()
-    await heading(guest.page, 'Choose your password').waitFor()
-    await guest.page.reload()
-    await heading(guest.page, 'Open the link again').waitFor()
-    expect(await accessibilityFaults(guest.page)).toEqual([])
-    await guest.page.goto(`${SERVED}#/link`)
-    await heading(guest.page, 'Open the link again').waitFor()
-    await guest.page.goto(`${SERVED}${await loginLink('olga')}`)
-    await heading(guest.page, 'Hello, olga').waitFor()
-  })
-
-  test('a sidecar that is away is waited for, and nothing that was typed is lost', async () => {
-    const { page } = await open('#/login')
-    await page.getByLabel('Name').fill('olga')
-    await page.context().setOffline(true)
-    await logIn(page, 'olga')
-    await soon(() => page.getByText(/The sidecar does not answer/).count()).toBeGreaterThan(0)
-    await page.context().setOffline(false)
-    expect(await page.getByLabel('Name').inputValue()).toBe('olga')
-    await page.keyboard.press('Enter')
-    await soon(() => page.getByText('The account number, the name or the password is wrong.').count()).toBe(1)
   })
 })

@@ -11,7 +11,6 @@ import { obtained } from '../../support/interop/obtain.ts'
 import { dialogOf, openAsOperator } from '../../support/interop/panel-page.ts'
 import { ACCOUNT_KIND } from '../../support/matrices/engines.ts'
 import { OTHER_CELLS } from '../../support/matrices/shadow-matrices.ts'
-import { operatorOf } from '../../support/sidecar/operator.ts'
 import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 import { newFile } from '../../support/suite/resources.ts'
 
@@ -116,45 +115,6 @@ describe.skipIf(!browser)('with a shadow', () => {
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([])
   })
 
-  test('where another matrix is in force meanwhile, nothing is done, and the page shows that one', async () => {
-    const sidecar = await startBeside(OTHER_CELLS)
-    const { page } = await open(sidecar)
-    await press(page, 'Promote…')
-    const dialog = dialogOf(page)
-    const count = await asked(dialog)
-    const { directory } = operatorOf(sidecar.running)
-    const { digest, shadow } = await directory.getMatrixRollout({})
-    await directory.promoteMatrix({
-      digest,
-      shadowDigest: shadow?.digest ?? '',
-      reason: 'another was faster',
-    })
-    await dialog.getByLabel('Reason').fill('agreed')
-    await dialog.getByLabel('Cells that open').fill(count)
-    await page.keyboard.press('Enter')
-    await page.getByText('Nothing was changed.').waitFor()
-    await soon(() => dialog.count()).toBe(0)
-    await soon(() => inForce(page).textContent()).toContain('another was faster')
-    expect(await accessibilityFaults(page)).toEqual([])
-
-    // This page has not seen the matrix before: the directory has it.
-    const later = await open(sidecar)
-    await press(later.page, 'Roll back…')
-    await dialogOf(later.page)
-      .getByText(/It opens 1 cell and closes \d+ cells/)
-      .waitFor()
-    await dialogOf(later.page).getByLabel('To').selectOption('Those of the configurations')
-    await dialogOf(later.page)
-      .getByText(/It opens 1 cell and closes \d+ cells/)
-      .waitFor()
-    await dialogOf(later.page).getByLabel('Reason').fill('as before')
-    const back = await asked(dialogOf(later.page))
-    await dialogOf(later.page).getByLabel('Cells that open').fill(back)
-    await dialogOf(later.page).getByRole('button', { name: 'Roll back' }).click()
-    await soon(() => inForce(later.page).textContent()).toMatch(/The configuration.*as before/)
-    expect(await ask(sidecar, CLOSED)).toBe(true)
-  })
-
   test('a kind that needs no permission any more flips no cell, and is confirmed by its number', async () => {
     const [first, ...others] = supportMatrix.tokenKinds
     const sidecar = await startBeside({
@@ -197,20 +157,6 @@ describe.skipIf(!browser)('with a shadow', () => {
     expect(complaints).toEqual([])
   })
 
-  test('an API leads to its past decisions', async () => {
-    const sidecar = await startBeside(OTHER_CELLS)
-    await ask(sidecar, OPENED)
-    const { page } = await open(sidecar)
-    await page.getByRole('link', { name: 'Past decisions about reports: would open' }).click()
-    await soon(() => page.getByLabel('API', { exact: true }).inputValue()).toBe(OPENED)
-    expect(await page.getByLabel('Shadow').inputValue()).toBe('opened')
-    await page.locator('tbody tr').filter({ hasText: OPENED }).first().waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
-    await page.getByLabel('Shadow').selectOption('Would close')
-    await page.getByRole('button', { name: 'Search', exact: true }).click()
-    await page.getByText('No decision matches.').waitFor()
-  })
-
   test('a caller who only reads sees it all and changes nothing, on a phone too', async () => {
     const sidecar = await startBeside(OTHER_CELLS)
     await ask(sidecar, OPENED)
@@ -221,26 +167,6 @@ describe.skipIf(!browser)('with a shadow', () => {
     expect(await accessibilityFaults(page)).toEqual([])
     for (const digest of await page.locator('summary').all()) await digest.click()
     expect(await fits(page)).toBe(true)
-    expect(complaints).toEqual([])
-  })
-
-  test('on a phone a dialog fits, too', async () => {
-    const sidecar = await startBeside(OTHER_CELLS)
-    const { page } = await open(sidecar, 'root', PHONE)
-    await press(page, 'Promote…')
-    await dialogOf(page).getByLabel('Cells that open').waitFor()
-    expect(await fits(page)).toBe(true)
-    expect(await accessibilityFaults(page)).toEqual([])
-  })
-})
-
-describe.skipIf(!browser)('without a shadow', () => {
-  test('the page says how to name one', async () => {
-    const { page, complaints } = await open(await startForOperators())
-    await page.getByText('There is no shadow.').waitFor()
-    expect(await page.locator('pre').textContent()).toContain('matrix_shadow')
-    expect(await page.getByRole('button', { name: /Promote|Roll back/ }).count()).toBe(0)
-    expect(await accessibilityFaults(page)).toEqual([])
     expect(complaints).toEqual([])
   })
 })

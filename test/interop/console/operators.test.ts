@@ -3,11 +3,9 @@
  * are made.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Browser, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
-import { startPanel } from '../../support/console/control-panel.ts'
 import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/console/operators.ts'
 import { credentialQuestion } from '../../support/contract/answers.ts'
 import { BlackBox } from '../../support/contract/black-box.ts'
@@ -27,9 +25,6 @@ const DENIED = { ...ALLOWED, api: 'cdn' }
 
 const open = (name: CallerName, hash: string, options: object = {}, at: OperatorsSidecar = sidecar) =>
   openAsOperator(browser as Browser, at, name, hash, options)
-
-const administratorTokenIn = (folder: string) =>
-  readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
 
 const rows = (page: Page) => page.locator('tbody tr:not(.skipped)')
 const rowOf = (page: Page, text: string) => rows(page).filter({ hasText: text })
@@ -82,22 +77,6 @@ describe.skipIf(!browser)('accounts', () => {
     const { accounts } = await operatorOf(sidecar.running).directory.listAccounts({})
     expect(accounts.map(({ account }) => account)).toEqual([ACCOUNT])
     expect(complaints.filter((each) => !/400|401|ERR_FAILED/.test(each))).toEqual([])
-  })
-
-  test('an account leads to its users', async () => {
-    const { page } = await open('root', '#/operator/accounts')
-    await page.getByRole('link', { name: `Users of account ${ACCOUNT}` }).click()
-    await soon(() => page.url()).toContain(`#/iam/users?account=${ACCOUNT}`)
-  })
-
-  test('a caller who only reads changes nothing, and one who administers sees those accounts alone', async () => {
-    const reader = await open('reader', '#/operator/accounts')
-    await rowOf(reader.page, ACCOUNT).waitFor()
-    expect(await reader.page.getByRole('button', { name: /Create|Disable|Delete/ }).count()).toBe(0)
-    const clerk = await open('clerk', '#/operator/accounts')
-    await rowOf(clerk.page, ACCOUNT).waitFor()
-    expect(await rows(clerk.page).count()).toBe(1)
-    expect(await clerk.page.getByRole('link', { name: /Callers|Keys|Decisions/ }).count()).toBe(0)
   })
 })
 
@@ -221,44 +200,6 @@ describe.skipIf(!browser)('the live tail', () => {
       expect(await accessibilityFaults(page)).toEqual([])
     }
   })
-
-  test('a caller who is withdrawn is asked to log in, and sees no decision after that', async () => {
-    const other = await startForOperators()
-    const { page } = await open('reader', '#/operator/decisions', {}, other)
-    await asked(page, ALLOWED, other.running.client)
-    await rowOf(page, 'balance').waitFor()
-    other.withdraw('reader')
-    await page.getByRole('dialog', { name: 'Log in again' }).waitFor()
-    await other.running.client.check(DENIED)
-    expect(await rowOf(page, 'cdn').count()).toBe(0)
-  })
-
-  test('without a decision log the page says how to switch it on', async () => {
-    const without = await startPanel()
-    const { page } = await open(
-      'root',
-      '#/operator/decisions',
-      {},
-      {
-        ...sidecar,
-        ...without,
-        loggedInAs: async () => {
-          const shown = without.browser()
-          await shown.post('/console/session/operator', {
-            token: administratorTokenIn(without.running.folder),
-          })
-          return shown
-        },
-      },
-    )
-    await page.getByText('This sidecar has no decision log').waitFor()
-    expect(await page.locator('pre').textContent()).toContain('decision_log')
-    expect(await accessibilityFaults(page)).toEqual([])
-    await page.goto(`${page.url()}?when=past`)
-    await page.getByText('No file of this host has the decisions').waitFor()
-    expect(await page.locator('pre').textContent()).toContain('decision_log')
-    expect(await accessibilityFaults(page)).toEqual([])
-  })
 })
 
 describe.skipIf(!browser)('decisions of the past', () => {
@@ -311,7 +252,7 @@ describe.skipIf(!browser)('decisions of the past', () => {
 
     await rows(page).first().click()
     const dialog = page.getByRole('dialog', { name: 'Denied: email' })
-    expect(await dialog.textContent()).toMatch(/The caller was told.*does not accept/)
+    expect(await dialog.textContent()).toMatch(/Message to the caller.*does not accept/)
     expect(await dialog.textContent()).toMatch(/The rules of now.*decide the same/)
     expect(await dialog.textContent()).toContain(REQUEST_ID)
     expect(await accessibilityFaults(page)).toEqual([])

@@ -2,9 +2,8 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { READ_TOKEN } from '../../../console/model/shell.ts'
-import { PASSWORD } from '../../support/console/control-panel.ts'
 import { run } from '../../support/interop/command.ts'
-import { PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
+import { soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import {
   addKey,
@@ -21,7 +20,7 @@ import {
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
-const { panel, clock, url, openFor, decisionOn, keyWorks } = await startPanelInChromium(browser)
+const { panel, openFor, decisionOn, keyWorks } = await startPanelInChromium(browser)
 
 const boxOf = async (element: Locator) =>
   (await element.boundingBox()) ?? { x: Number.NaN, y: Number.NaN, width: 0, height: 0 }
@@ -67,40 +66,6 @@ describe.skipIf(!browser)('API keys', () => {
     await soon(() => focused(page)).toBe('Add Key')
     await soon(() => textOf(page)).toMatch(/nightly job.*Last use not recorded yet/s)
     await expectNoTrace(page, key)
-  })
-
-  test('a key is found in the list by its end, its age and its note; its field shows the beginning', async () => {
-    const { page } = await openFor('olga', HASHES.keys, PHONE)
-    await button(page, 'Add Key').click()
-    await page.getByLabel('Key name').fill('reports')
-    await page.getByLabel(/^Note/).fill('x\u200b')
-    await button(page, 'Add').click()
-    await soon(() => dialog(page).textContent()).toContain('without control characters')
-    await page.getByLabel(/^Note/).fill('  the monthly report  ')
-    await button(page, 'Add').click()
-    const field = page.getByLabel('API key (static token)')
-    const key = await field.inputValue()
-    const isAtBeginning = () =>
-      field.evaluate(
-        (input) => input.scrollLeft === 0 && input.scrollWidth > input.clientWidth && input.matches(':focus'),
-      )
-    await soon(isAtBeginning).toBe(true)
-    for (const key of ['Tab', 'Shift+Tab']) await page.keyboard.press(key)
-    await soon(isAtBeginning).toBe(true)
-    expect(await page.evaluate<string>('getSelection().toString()')).toBe(key)
-    await button(page, 'I have saved it').click()
-    const item = page.getByRole('listitem').filter({ hasText: 'reports' })
-    const seen = new RegExp(`the monthly report.*Ends with ${key.slice(-4)}.*Created .*\\(just now\\)`, 's')
-    await soon(() => item.textContent()).toMatch(seen)
-    clock.aheadMs += 98 * 86_400_000
-    await page.reload()
-    // The session ended meanwhile.
-    await page.goto(url(HASHES.keys))
-    const later = (await openFor('olga', HASHES.keys)).page
-    await soon(() => later.getByRole('listitem').filter({ hasText: 'reports' }).textContent()).toMatch(
-      /\(3 months ago\)/,
-    )
-    clock.aheadMs -= 98 * 86_400_000
   })
 
   test('a key that is shown stays until its owner has saved it, and the next one is shown, too', async () => {
@@ -177,49 +142,6 @@ describe.skipIf(!browser)('API keys', () => {
     await soon(() => copy.textContent()).toBe('Not copied: select and copy it')
   })
 
-  test('keys that lead elsewhere in the explorer leave what was typed', async () => {
-    const { page } = await openFor('olga', HASHES.keys)
-    await button(page, 'Add Key').waitFor()
-    for (const key of ['1', '4', '/']) await page.keyboard.press(key)
-    expect(page.url()).toContain(HASHES.keys)
-    await page.keyboard.press('?')
-    await soon(() => dialog(page).textContent()).toContain('Settings')
-  })
-
-  test('a revocation can be undone for ten seconds, and is sent then', async () => {
-    const { page } = await openFor('olga', HASHES.keys)
-    const key = await addKey(page, 'undone')
-    await page.clock.install()
-    await button(page, 'Revoke: undone').click()
-    await soon(() => focused(page)).toBe('Undo: undone')
-    await soon(() => textOf(page)).toMatch(
-      /undone.*Still works.*It is revoked in \d+ seconds?, and works until/s,
-    )
-    await soon(() => page.getByRole('status').first().textContent()).toMatch(/is revoked in ten seconds/)
-    await page.clock.runFor(9_000)
-    expect(await keyWorks(key)).toBe(true)
-    await page.keyboard.press('Enter')
-    await soon(() => focused(page)).toBe('Revoke: undone')
-    await page.clock.runFor(20_000)
-    expect(await keyWorks(key)).toBe(true)
-    await page.keyboard.press('Enter')
-    await page.clock.runFor(10_100)
-    await soon(() => keyWorks(key)).toBe(false)
-    await soon(() => textOf(page)).toMatch(/undoneRevoked/)
-  })
-
-  test('`Revoke now` revokes now', async () => {
-    const { page } = await openFor('olga', HASHES.keys)
-    const key = await addKey(page, 'at once')
-    await button(page, 'Revoke: at once').click()
-    await button(page, 'Revoke now: at once').click()
-    await soon(() => keyWorks(key)).toBe(false)
-    await page.reload()
-    await soon(() => textOf(page)).not.toContain('at once')
-    await page.getByLabel('Show revoked keys').check()
-    await soon(() => textOf(page)).toMatch(/at onceRevoked/)
-  })
-
   test.each<[how: string, leave: (page: Page) => Promise<unknown>]>([
     ['for another site', (page) => page.goto('about:blank')],
     ['by closing it', (page) => page.close()],
@@ -242,62 +164,6 @@ describe.skipIf(!browser)('API keys', () => {
     expect(await keyWorks(key)).toBe(true)
     await leave(page)
     await soon(() => keyWorks(key)).toBe(false)
-  })
-
-  test('a revocation that is not answered says so, and is offered again', async () => {
-    const { page } = await openFor('olga', HASHES.keys)
-    const key = await addKey(page, 'unlucky')
-    await page.route('**/RevokeStaticToken', (route) => route.abort())
-    await button(page, 'Revoke: unlucky').click()
-    await button(page, 'Revoke now: unlucky').click()
-    await soon(() => textOf(page)).toMatch(
-      /unluckyNot revoked.*It could not be revoked, so it may still work\./s,
-    )
-    await soon(() => focused(page)).toBe('Revoke again: unlucky')
-    expect(await keyWorks(key)).toBe(true)
-    await page.unroute('**/RevokeStaticToken')
-    await page.keyboard.press('Enter')
-    await soon(() => keyWorks(key)).toBe(false)
-    await soon(() => textOf(page)).toMatch(/unluckyRevoked/)
-  })
-
-  test('a name with markup is a name; one that is taken says so, and what was typed stays', async () => {
-    const { page, complaints } = await openFor('olga', HASHES.keys)
-    const name = `<img src=x onerror="document.title='no'"> ${'long '.repeat(40)}`.trim()
-    await addKey(page, name)
-    await soon(() => textOf(page)).toContain(name)
-    await button(page, 'Add Key').click()
-    await page.getByLabel('Key name').fill(name)
-    await button(page, 'Add').click()
-    await soon(() => dialog(page).textContent()).toContain('You have an active key with this name.')
-    expect(await page.getByLabel('Key name').inputValue()).toBe(name)
-    await soon(() => focused(page)).toBe('')
-    await page.keyboard.press('Escape')
-    await soon(() => focused(page)).toBe('Add Key')
-    expect(await overflows(page)).toBe(false)
-    expect(await page.locator('#app img').count()).toBe(0)
-    expect([await page.title(), complaints]).toEqual(['API Keys · Portcullis', []])
-  })
-
-  test('a list that does not arrive says so, and is asked for again', async () => {
-    const { page } = await openFor('olga', '#/overview')
-    await page.route('**/ListStaticTokens', (route) => route.fulfill({ status: 500, json: {} }))
-    await page.goto(url(HASHES.keys))
-    await soon(() => page.getByRole('alert').first().textContent()).toContain('This cannot be loaded.')
-    await page.unroute('**/ListStaticTokens')
-    await button(page, 'Try again').click()
-    await soon(() => page.getByRole('alert').count()).toBe(0)
-  })
-
-  test('who logged in long ago confirms that it is them, and the key is added then', async () => {
-    const { page } = await openFor('pia', HASHES.keys)
-    clock.aheadMs += 11 * 60_000
-    await button(page, 'Add Key').click()
-    await page.getByLabel('Key name').fill('confirmed')
-    await button(page, 'Add').click()
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await button(page, 'Confirm').click()
-    expect(await keyWorks(await page.getByLabel('API key (static token)').inputValue())).toBe(true)
   })
 })
 
@@ -337,24 +203,6 @@ describe.skipIf(!browser)('IAM tokens', () => {
     await expectNoTrace(page, second)
   })
 
-  test('one that was created elsewhere meanwhile is not replaced; one that ended meanwhile is not copied', async () => {
-    const { page } = await openFor('adam', HASHES.tokens)
-    const elsewhere = await page.context().newPage()
-    await elsewhere.goto(url(HASHES.tokens))
-    for (const each of [page, elsewhere]) await button(each, 'Create token').waitFor()
-    await button(elsewhere, 'Create token').click()
-    await button(elsewhere, 'Copy token').click()
-    await soon(() => textOf(elsewhere)).toContain('The token is copied.')
-    const token = await clipboard(elsewhere)
-    await button(page, 'Create token').click()
-    await soon(() => textOf(page)).toContain('You have a token already.')
-    expect(await decisionOn('X-Auth-Token', token, 'iam')).toBe('ALLOWED')
-    await panel.running.client.revoke({ value: token })
-    await button(page, 'Copy token').click()
-    await soon(() => textOf(page)).toMatch(/is no longer active/)
-    await button(page, 'Create token').waitFor()
-  })
-
   test.each([320, 360, 768, 1280])(
     'at %i pixels, also with large letters, the end of a token and its button are on one line, and buttons align',
     async (width) => {
@@ -378,22 +226,4 @@ describe.skipIf(!browser)('IAM tokens', () => {
       }
     },
   )
-
-  test('one for a project: chosen by users who see the projects, and typed by others', async () => {
-    const owner = (await openFor('olga', HASHES.tokens)).page
-    await owner.getByRole('radio', { name: 'A project' }).check()
-    await button(owner, 'Create token').click()
-    await soon(() => textOf(owner)).toContain('expected the name of a project')
-    await owner.getByLabel('Project', { exact: true }).selectOption('alpha')
-    await button(owner, 'Create token').click()
-    await soon(() => textOf(owner)).toContain('IAM token for project alpha')
-    await owner.getByRole('radio', { name: 'The account' }).check()
-    await soon(() => textOf(owner)).not.toContain('IAM token for project alpha')
-
-    const other = (await openFor('pia', HASHES.tokens)).page
-    await other.getByRole('radio', { name: 'A project' }).check()
-    await other.getByLabel('Project', { exact: true }).fill('elsewhere')
-    await button(other, 'Create token').click()
-    await soon(() => textOf(other)).toMatch(/no project elsewhere|project elsewhere/i)
-  })
 })

@@ -19,7 +19,6 @@ import {
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFile } from '../../support/suite/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
@@ -71,32 +70,6 @@ describe.skipIf(!browser)('with 10,000 APIs', () => {
     // Another search begins at the top.
     await page.getByRole('searchbox').fill('product')
     await soon(() => page.evaluate<number>(`document.querySelector('.scroll').scrollTop`)).toBe(0)
-  })
-
-  test('another matrix is compared: all changes are counted, the first are shown, and more when asked for', async () => {
-    const { page, complaints } = await open(matrix, '#/compare')
-    const other = { ...matrix, apis: apis.map((api) => ({ ...api, accepts: ['iam_token_project_scoped'] })) }
-    await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(other), 'other.json'))
-    await soon(() => page.locator('.result').textContent()).toMatch(
-      /It opens 10,000 cells and closes 10,000 cells\./,
-    )
-    const rows = page.locator('.changes[data-type=opened] tbody tr')
-    expect(await rows.count()).toBe(100)
-    await page.getByRole('button', { name: 'Show 400 more' }).first().click()
-    await soon(() => rows.count()).toBe(500)
-    expect(complaints).toEqual([])
-  })
-
-  test('it is too large to edit, which is said with the bound, and a new one begins all the same', async () => {
-    const { page, complaints } = await open(matrix, '#/edit')
-    await soon(() => page.getByRole('alert').textContent()).toMatch(/at most 2,000 APIs/)
-    await page.getByRole('button', { name: 'New matrix' }).click()
-    await page.getByLabel('Title').fill('Doors')
-    await page.getByLabel('First kind of token').fill('pass')
-    await page.getByLabel('APIs that it opens').fill('Hall')
-    await page.getByRole('button', { name: 'Begin' }).click()
-    await soon(() => page.locator('.edit-status').textContent()).toMatch(/Opens 1 cell, closes 10,000 cells/)
-    expect(complaints).toEqual([])
   })
 })
 

@@ -97,35 +97,6 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
   })
 
   describe('the openstack command line', () => {
-    test('makes an application credential, logs in with it, and deletes it', async () => {
-      const { project, member } = sidecar
-      const by = (...args: string[]) => openstack(args, member, inProject(project))
-      const made = await printed(
-        by('application', 'credential', 'create', 'cli', '--role', 'member', '--format', 'json'),
-      )
-      const issued = await runToEnd([programOf('openstack'), 'token', 'issue', '--format', 'json'], {
-        env: {
-          OS_AUTH_TYPE: 'v3applicationcredential',
-          OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
-          OS_IDENTITY_API_VERSION: '3',
-          OS_APPLICATION_CREDENTIAL_ID: made.id ?? made.ID,
-          OS_APPLICATION_CREDENTIAL_SECRET: made.secret ?? made.Secret,
-        },
-      })
-      expect(issued).toMatchObject({ code: 0, stderr: '' })
-      const shown = await printed(by('application', 'credential', 'show', 'cli', '--format', 'json'))
-      expect(shown.id ?? shown.ID).toBe(made.id ?? made.ID)
-      expect(await by('application', 'credential', 'delete', 'cli')).toMatchObject({ code: 0, stderr: '' })
-      expect(await printed(by('application', 'credential', 'list', '--format', 'json'))).toEqual([])
-    })
-
-    test('shows a project by its name', async () => {
-      const shown = await printed(
-        openstack(['project', 'show', 'batch', '--format', 'json'], sidecar.user, inProject()),
-      )
-      expect(shown).toMatchObject({ name: 'batch', enabled: true })
-    })
-
     test('lists the projects of a user, with a token for a project and with none', async () => {
       const names = async (login: Login, more = {}, args: readonly string[] = ['--my-projects']) =>
         (await printed(openstack(['project', 'list', ...args, '--format', 'json'], login, more))).map(
@@ -137,47 +108,12 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
       expect(await names(sidecar.worker, inProject('batch'), [])).toEqual(['batch'])
     })
 
-    test('gets an unscoped token, and exchanges it for one for a project', async () => {
-      const unscoped = await printed(openstack(['token', 'issue', '--format', 'json']))
-      expect(Object.keys(unscoped).sort()).toEqual(['expires', 'id', 'user_id'])
-      const { stdout } = await runToEnd([programOf('openstack'), 'token', 'issue', '--format', 'json'], {
-        env: {
-          OS_AUTH_TYPE: 'v3token',
-          OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
-          OS_IDENTITY_API_VERSION: '3',
-          OS_TOKEN: unscoped.id,
-          ...inProject(),
-        },
-      })
-      const scoped = JSON.parse(stdout)
-      expect(scoped).toMatchObject({ user_id: unscoped.user_id, project_id: expect.any(String) })
-      expect(scoped.expires).toBe(unscoped.expires)
-    })
-
     test('begins at the bare host and port', async () => {
       const OS_AUTH_URL = sidecar.identityUrl.replace('/identity', '')
       const issued = await printed(
         openstack(['token', 'issue', '--format', 'json'], sidecar.user, { ...inProject(), OS_AUTH_URL }),
       )
       expect(issued.project_id).toMatch(/^[0-9a-f]{32}$/)
-    })
-
-    test('finds the endpoint of its region, with the project in it', async () => {
-      const region = { OS_REGION_NAME: 'mars' }
-      const shown = await printed(
-        openstack(['catalog', 'show', 'swift', '--format', 'json'], sidecar.user, {
-          ...inProject(),
-          ...region,
-        }),
-      )
-      expect(shown.endpoints).toHaveLength(3)
-      expect(shown.endpoints[0].url).toMatch(/^http:\/\/storage\.example\/v1\/AUTH_[0-9a-f]{32}$/)
-      const issued = await printed(
-        openstack(['token', 'issue', '--format', 'json'], sidecar.user, { ...inProject(), ...region }),
-      )
-      expect(
-        (await openstack(['token', 'revoke', issued.id], sidecar.user, { ...inProject(), ...region })).code,
-      ).toBe(0)
     })
 
     test('without the settings learns exactly what to send', async () => {

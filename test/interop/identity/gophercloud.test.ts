@@ -77,7 +77,6 @@ describe.skipIf(!modules.ok).each(schemes)('gophercloud, over %s', (scheme) => {
 
   test.each<[claim: string, who: () => Login, project: string]>([
     ['a wrong password', () => ({ ...sidecar.user, password: 'wrong' }), ''],
-    ['an unknown project', () => sidecar.user, 'nosuch'],
     ['a missing permission (§5.1)', () => sidecar.nobody, ''],
   ])('%s: 401', async (_claim, who, project) => {
     expect(await driven(who(), project)).toMatchObject({ refused: 401 })

@@ -73,8 +73,6 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
 
     test.each<[claim: string, who: () => Login, project: string]>([
       ['a wrong password', () => ({ ...sidecar.user, password: 'wrong' }), ''],
-      ['an unknown user', () => ({ ...sidecar.user, user: 'nosuch' }), ''],
-      ['an unknown project', () => sidecar.user, 'nosuch'],
       ['a missing permission (§5.1)', () => sidecar.nobody, ''],
     ])('%s is Unauthorized, always with the same message', async (_claim, who, project) => {
       expect(await session(who(), project)).toEqual({
@@ -119,25 +117,6 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
       const again = await openstack(['token', 'revoke', id], inProject())
       expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('(HTTP 404)') })
       expect(again.stderr).not.toContain(id)
-    })
-
-    test('token issue for the account, from a base without the version', async () => {
-      const issued = await openstack(['token', 'issue', '--format', 'json'], {
-        OS_AUTH_URL: sidecar.identityUrl,
-        OS_DOMAIN_NAME: sidecar.user.account,
-      })
-      expect(issued).toMatchObject({ code: 0, stderr: '' })
-      expect(JSON.parse(issued.stdout).domain_id).toMatch(/^[0-9a-f]{32}$/)
-    })
-
-    test('catalog list shows where the identity service is', async () => {
-      const listed = await openstack(['catalog', 'list', '--format', 'json'], inProject())
-      expect(JSON.parse(listed.stdout)).toMatchObject([{ Type: 'identity' }])
-    })
-
-    test('a wrong password is refused', async () => {
-      const refused = await openstack(['token', 'issue'], { ...inProject(), OS_PASSWORD: 'wrong' })
-      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('(HTTP 401)') })
     })
   })
 
@@ -215,7 +194,6 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
 
     test.each<[claim: string, headers: Record<string, string>]>([
       ['no token', {}],
-      ['garbage', { 'x-auth-token': 'garbage' }],
       ['forged identity headers', { 'x-identity-status': 'Confirmed', 'x-user-name': 'demo' }],
     ])('refuses a request with %s', async (_claim, headers) => {
       const address = await startGuard(sidecar.administrator)

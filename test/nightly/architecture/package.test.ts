@@ -1,7 +1,7 @@
 /**
- * What a user gets: each package packed, put into a project of its own, imported by Node and checked by
- * TypeScript. That npm installs the same from a registry, and what other runtimes make of it, is shown by
- * test/nightly/packages.test.ts.
+ * The packages as a user gets them: each packed, put into a separate project, imported by Node and checked by
+ * TypeScript. test/nightly/packages.test.ts shows that npm installs the same from a registry, and that other
+ * runtimes run it.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
@@ -122,7 +122,7 @@ test('the installed engine and matrix decide every cell as the source prints it'
   expect(allowed).toEqual(cells().map((cell) => cell.accepted))
 })
 
-test('the engine and the matrix depend on nothing, and take less than 600 kB of a disk together', () => {
+test('the engine and the matrix have no dependencies, and take less than 600 kB of a disk together', () => {
   for (const each of ['engine', 'matrix']) expect(manifestOf(each).dependencies).toBeUndefined()
   const files = ['engine', 'matrix'].flatMap((each) => [...filesOf(tarballs.get(each) ?? '')])
   const bytesOf = (some: typeof files) =>
@@ -139,7 +139,7 @@ test('the engine and the matrix depend on nothing, and take less than 600 kB of 
   expect(bytesOf(yaml)).toBeLessThan(200_000)
 })
 
-/** What each package has of others. The licenses of its dependencies come with them. */
+/** The code of others in each package. The licenses of its dependencies come with them. */
 const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   matrix: ['ajv', 'fast-deep-equal', 'jsonc-parser', 'yaml'],
@@ -147,11 +147,11 @@ const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   sidecar: ['@simplewebauthn/browser', 'ajv', 'fast-deep-equal', 'jsonc-parser', 'preact', 'yaml'],
 }
 
-describe.each(NAMES)('who gets the code of others in %s gets its license', (_name, each) => {
+describe.each(NAMES)('the file of licenses in %s', (_name, each) => {
   const packed = () => filesOf(tarballs.get(each) ?? '')
   const licenses = () => packed().get('dist/third-party-licenses.txt')?.content.toString() ?? ''
 
-  test('with its full text', () => {
+  test('has the full text of each license', () => {
     for (const name of OF_OTHERS[each] ?? []) {
       const [file = ''] = globSync(`node_modules/${name}/LICEN[CS]E*`, { cwd: ROOT })
       const { version, license } = manifestOf(`node_modules/${name}`)
@@ -161,7 +161,7 @@ describe.each(NAMES)('who gets the code of others in %s gets its license', (_nam
     }
   })
 
-  test('for all that the code names', () => {
+  test('names all packages that the code names', () => {
     const code = [...packed()].filter(([path]) => path.endsWith('.js')).map(([, { content }]) => `${content}`)
     const named = code.flatMap((text) =>
       Array.from(
@@ -233,7 +233,7 @@ test.each([
   ['sidecar', 'portcullis/dist/sidecar/index.js'],
   ['sidecar', 'portcullis/sidecar'],
   ['sidecar', 'portcullis/cli/main.ts'],
-])('of the package in %s, what is private stays private: %s', async (each, specifier) => {
+])('a private file of the package in %s stays private: %s', async (each, specifier) => {
   const code = await evaluate(
     alone(each),
     `await import('${specifier}').then(() => 'imported', (error) => error.code)`,
@@ -328,7 +328,7 @@ async function evaluate(project: string, expression: string): Promise<unknown> {
   return JSON.parse(await run(['--input-type=module', '--eval', code], project))
 }
 
-/** What Node prints. This process goes on meanwhile: it may be the one that is asked. */
+/** The output of Node. This process goes on meanwhile: it may be the one that is asked. */
 async function run(parameters: readonly string[], cwd: string): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, parameters, { cwd, env: environment })
   return stdout

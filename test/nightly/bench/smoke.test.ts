@@ -1,4 +1,4 @@
-/** All suites of benchmarks at smoke size as they run in earnest: each server in a process of its own. */
+/** All suites of benchmarks at smoke size as they run in earnest: each server in a separate process. */
 import { expect, test } from 'vitest'
 import { suites } from '../../../bench/suites/index.ts'
 import { EXPECTED, runAtSmokeSize } from '../../bench/expected.ts'

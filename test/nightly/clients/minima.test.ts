@@ -130,7 +130,7 @@ describe('the Rust client', async () => {
     cpSync(join(repository, 'clients/conformance'), join(root, 'clients/conformance'), { recursive: true })
     cpSync(folderOf('rust'), client, { recursive: true, verbatimSymlinks: true })
     rmSync(join(client, 'Cargo.lock'))
-    // An option of cargo alone; what it compiles is compiled as always.
+    // An option of cargo alone; the compiled code is as always.
     await cargo(['-Z', 'direct-minimal-versions', 'generate-lockfile'], {
       cwd: client,
       env: { RUSTC_BOOTSTRAP: '1' },

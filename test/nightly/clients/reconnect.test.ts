@@ -1,4 +1,4 @@
-/** How soon the TypeScript client finds a sidecar that is back: its attempts are never far apart. */
+/** How soon the TypeScript client finds a sidecar that is back: its attempts follow each other soon. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * schemathesis asks what the OpenAPI document says, and what it excludes: no answer is an error of the
- * server, and each is as described.
+ * schemathesis asks questions that the OpenAPI document has, and those that it excludes: no answer is an
+ * error of the server, and each is as described.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ test.skipIf(!schemathesis.ok).each(['the administrator', 'an unknown caller'])('
     [
       ...['run', `${url}/openapi.json`, '--url', url, '--no-color', '--seed', '1'],
       ...['--phases', 'coverage,fuzzing', '--max-examples', EXAMPLES, '--suppress-health-check', 'all'],
-      // The contract has rules that no schema says: an unknown account, an address that is none.
+      // The contract has rules beyond its schema: an unknown account, an invalid address.
       ...['--exclude-checks', 'positive_data_acceptance'],
       ...(who === 'an unknown caller' ? [] : ['--header', `Authorization: Bearer ${token}`]),
     ],

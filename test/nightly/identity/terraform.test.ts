@@ -120,7 +120,7 @@ describe.skipIf(!programs.ok)("Terraform's provider", () => {
     const auth_url = `${identityUrl}/v3`
     const making = configured(MAKING, { auth_url, account, user, password, project })
     await making('apply', '-auto-approve', '-no-color')
-    // What is there is what was wished for.
+    // The resources are as declared.
     expect(await making('plan', '-no-color')).toContain('No changes')
     const { id = '', secret = '' } = await outputsOf(making)
     const using = configured(USING, { auth_url, id, secret })

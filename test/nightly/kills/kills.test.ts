@@ -5,7 +5,7 @@ import { killUpgrades } from '../../kills/upgrades.ts'
 
 const KILLS = Number(process.env.KILLS ?? 40)
 
-test('what was acknowledged before a kill is there, whole and with its records, and nothing else is', {
+test('every change that was acknowledged before a kill is there, whole and with its records, and no other is', {
   timeout: 0,
 }, async () => {
   const { kills, acknowledged } = await kill({ kills: KILLS, seed: 7, jobs: 1 })

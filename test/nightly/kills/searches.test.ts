@@ -31,6 +31,16 @@ test('records that are deleted before they are archived are found lost', { timeo
   await stage.stop()
 })
 
+test('a directory that a killed restoration has moved away is found lost', { timeout: 0 }, async () => {
+  const stage = new Stage(randomFrom(1), 8)
+  const away = moduleOf('a directory is away while a backup takes its place')
+  const environment = { NODE_OPTIONS: preloading(POINTS, away) }
+  await stage.serve(environment)
+  await stage.run('restore', { ...environment, KILL_AT: 'fs.renameSync:after 1' })
+  await expect(stage.start(environment)).rejects.toThrow(/expected one of/)
+  await stage.stop()
+})
+
 test.runIf(programs.ok)(
   'with PostgreSQL, which is killed, too, nothing is lost or doubled',
   {
@@ -44,7 +54,7 @@ test.runIf(programs.ok)(
 )
 
 describe.runIf(compiler.ok)('after a power cut', () => {
-  test('what was acknowledged is there, and nothing is half done', { timeout: 0 }, async () => {
+  test('every acknowledged change is there, and none is half done', { timeout: 0 }, async () => {
     const { syncs, acknowledged } = await cutPower({ disks: 200, seed: 1 })
     expect(acknowledged).toBeGreaterThan(200)
     expect(syncs).toBeGreaterThan(acknowledged / 4)

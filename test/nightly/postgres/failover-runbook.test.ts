@@ -1,7 +1,7 @@
 /**
  * A failover with three servers that loses what was acknowledged, walked by the runbook alone: two sidecars
- * have the directory, one follows them. What each says of itself agrees at each moment: `/readyz`, the
- * metrics of the alerts, `doctor`, the log, and what a check gets.
+ * have the directory, one follows them. The states that they report agree at each moment: `/readyz`, the
+ * metrics of the alerts, `doctor`, the log, and the result of a check.
  */
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -96,7 +96,7 @@ test.skipIf(!programs.ok || !patroni.ok)(
 interface Watched {
   readonly host: Host
   readonly config: string
-  /** What `/readyz` has said so far, each time that it was something else. */
+  /** The answers of `/readyz` so far, without repetitions. */
   readonly seen: string[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks answer meanwhile,
+ * The primary of a directory in PostgreSQL dies, and its standby takes over: the answers of checks meanwhile,
  * and that no revocation that was acknowledged is forgotten unnoticed. The figures are printed.
  */
 import { copyFileSync } from 'node:fs'
@@ -220,7 +220,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
       vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
       const backup = newBackup()
       await done('backup', backup, '--data', other.data)
-      // Without the end of all tokens, it says nothing of what was revoked in the lost time.
+      // Without the end of all tokens, it does not report the revocations of the lost time.
       await done('restore', backup, '--replace', '--data', folder)
       expect(await answerOf(author)).toBe('DIRECTORY_CHANGES_LOST')
       await done('restore', backup, '--replace', '--end-tokens', '--data', other.data)
@@ -234,7 +234,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     },
   )
 
-  /** How changes wait for the standby, and what starts both servers. */
+  /** How changes wait for the standby, and the start of both servers. */
   const SYNCHRONOUS: readonly (readonly [how: string, start: typeof startTwo])[] = [
     ['synchronous replication', startTwo],
     ...(patroni.ok
@@ -266,7 +266,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
       })
       await primary.kill()
       await standby.promote()
-      // What was acknowledged is there, and the other one was not.
+      // The acknowledged change is there, and the other one was not acknowledged.
       await eventually(
         async () => (await ask(host, 'project', scene.tokens.project)) === 'CREDENTIAL_REVOKED',
       )

@@ -1,6 +1,6 @@
 /**
  * A fleet in small: two hubs share a directory on PostgreSQL, and a sidecar with two workers follows them
- * over TLS. All are processes of their own.
+ * over TLS. All are separate processes.
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ describe.skipIf(!programs.ok || !inject('openssl').ok)('a sidecar that follows t
     return startHost(join(newFolder(), 'data'), { PORTCULLIS_CONFIG: config })
   }
 
-  /** The same host, by a connection of its own: connections go to the workers in turn. */
+  /** The same host, by a separate connection: connections go to the workers in turn. */
   function again(host: Host): Host {
     const client = connect(host.address)
     whenTheFileEnds(() => client.close())
@@ -99,7 +99,7 @@ describe.skipIf(!programs.ok || !inject('openssl').ok)('a sidecar that follows t
       await eventually(async () => (await ask(worker, sort, scene.tokens[sort])) === reason)
   })
 
-  test('more of them take no more connections of PostgreSQL', async () => {
+  test('more of them take no further connections of PostgreSQL', async () => {
     const { tokens } = await newScene(authority)
     expect(await connections()).toBeGreaterThan(0)
     for (let count = 0; count < 3; count++) {

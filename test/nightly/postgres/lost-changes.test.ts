@@ -1,6 +1,6 @@
 /**
- * Which servers have lost changes: what a process remembers of the last change is compared with what each new
- * connection finds.
+ * Servers that have lost changes: the last change that a process remembers is compared with that of each new
+ * connection.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
@@ -19,7 +19,7 @@ describe.skipIf(!programs.ok)('a process that knows of a change', () => {
   })
   afterAll(() => server?.remove())
 
-  /** What befalls the records of the directory, and what a query gets on the next connection. */
+  /** A fault of the directory's records, and the outcome of a query on the next connection. */
   const CASES: readonly (readonly [what: string, sql: string, outcome: 'answered' | typeof LOST])[] = [
     ['is answered where it is there', 'SELECT 1', 'answered'],
     [

@@ -41,7 +41,7 @@ describe('all workers', () => {
       const answer = await fetch(`http://${address}/readyz`, { headers: { connection: 'close' } })
       return [answer.status, await answer.json()]
     }
-    // A worker that is ready may not have told the primary yet.
+    // A worker that is ready may not have notified the primary yet.
     await eventually(async () => (await readiness(pool.ready.health))[0] === 200)
     const boxes = await connections(pool.ready.grpc)
     const question = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value }] } }

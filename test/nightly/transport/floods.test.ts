@@ -1,7 +1,7 @@
 /**
  * Floods, with a neighbour: another client goes on to get right answers, and the attacker's connections end
- * as they should. What the neighbour waits, and what memory the sidecar takes, is printed: a figure of a busy
- * machine is no bound.
+ * as they should. The wait of the neighbour, and the memory of the sidecar, are printed: a figure of a busy
+ * machine is not a bound.
  */
 import { join } from 'node:path'
 import { Client, credentials } from '@grpc/grpc-js'
@@ -17,7 +17,7 @@ import { HANGS_MS } from '../../support/suite/resources.ts'
 const FLOOD_MS = 1_500
 const QUIET_MS = 400
 
-/** What ends a connection: code of GOAWAY; absent: nothing but time. */
+/** The end of a connection: code of GOAWAY; absent: nothing but time. */
 const TOLD: Readonly<Record<string, RegExp>> = {
   'calls that are reset at once': /^GOAWAY 11 ./,
   'header fields without end': /^GOAWAY 11 ./,

@@ -1,6 +1,6 @@
 /**
  * Many questions on one connection, as clients of every kind ask them: on a stream one by one, as fast as
- * they are answered, with rests, on eight streams, and in calls of their own. Directly, and with a proxy in
+ * they are answered, with rests, on eight streams, and in separate calls. Directly, and with a proxy in
  * between, on which all its clients share a connection. C++, Ruby and PHP have the core of grpcio.
  */
 import { writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ const QUESTIONS = 6_000
 
 const one = { count: QUESTIONS, streams: 1, in_flight: 1, rest_every: 0, rest_ms: 0 }
 const MANNERS = {
-  'in calls of their own': one,
+  'in separate calls': one,
   'one by one': one,
   'as fast as they are answered': { ...one, in_flight: 1_000 },
   'on eight streams': { ...one, count: QUESTIONS / 8, streams: 8 },
@@ -82,7 +82,7 @@ const PATHS = {
 }
 
 /**
- * Which client asks how, on which path. A proxy shows what it does with the client that sends
+ * The clients, their manners and their paths. A proxy shows what it does with the client that sends
  * most frames and with another one.
  */
 const ROWS: readonly (readonly [keyof typeof PATHS, Client, readonly Manner[]])[] = [
@@ -95,7 +95,7 @@ const ROWS: readonly (readonly [keyof typeof PATHS, Client, readonly Manner[]])[
     ),
   ),
   // It widens two windows for each answer, for every client.
-  ['through HAProxy', 'grpc-go', ['in calls of their own']],
+  ['through HAProxy', 'grpc-go', ['in separate calls']],
 ]
 
 let sidecar: AdministeredDemo
@@ -126,7 +126,7 @@ function testClient(
     })
 
     test.each(manners)(`${QUESTIONS} questions %s are all answered`, async (manner) => {
-      const unary = manner === 'in calls of their own'
+      const unary = manner === 'in separate calls'
       const { responses, error } = await running.ask({
         call: unary ? 'AuthorizationService/Check' : 'AuthorizationService/CheckStream',
         requests: unary ? CALLS : MESSAGES,

@@ -7,7 +7,7 @@ import { soak } from '../../support/interop/soak.ts'
 
 const FRAMES = 100_000
 
-/** How much memory may grow beyond a factor: what garbage is not collected yet. */
+/** How much memory may grow beyond a factor: garbage that is not collected yet. */
 const GROWTH_MB_MAX = 96
 const GROWTH_FACTOR_MAX = 1.3
 

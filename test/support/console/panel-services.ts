@@ -3,11 +3,10 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
+import type { LiveSession } from '../../../sidecar/authority/control-panel/panel-sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
-import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -20,6 +19,7 @@ import {
   logInAsOperator,
   passkeyChallenge,
 } from '../../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../../sidecar/usecases/control-panel/panel-call.ts'
 import { Trace } from '../../../sidecar/usecases/trace.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'
@@ -129,19 +129,22 @@ function settingUp({
   readonly clock: { nowMs: number }
   readonly sessionOf: (name: string) => Promise<LiveSession>
 }) {
+  /** @returns what shows the next code of the app */
+  const addCode = async (session: LiveSession) => {
+    const call = callOf({ session: session.hash })
+    const { secret, sealed } = await beginCode(services, call)
+    const shown = () => codeAt(secret.reveal(), clock.nowMs)
+    await setCode(services, call, { sealed, code: shown() })
+    return () => {
+      clock.nowMs += STEP_MS
+      return shown()
+    }
+  }
   return {
-    /** A one-time code. @returns the session, and what shows the next code of the app */
+    addCode,
     withCode: async (name: string) => {
       const session = await sessionOf(name)
-      const call = callOf({ session: session.hash })
-      const { secret, sealed } = await beginCode(services, call)
-      const shown = () => codeAt(secret.reveal(), clock.nowMs)
-      await setCode(services, call, { sealed, code: shown() })
-      const next = () => {
-        clock.nowMs += STEP_MS
-        return shown()
-      }
-      return { session, next }
+      return { session, next: await addCode(session) }
     },
     withPasskey: async (name: string) => {
       const session = await sessionOf(name)

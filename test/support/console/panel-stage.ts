@@ -14,7 +14,6 @@ import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
-import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -28,6 +27,7 @@ import {
   logInByPassword,
   passkeyChallenge,
 } from '../../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../../sidecar/usecases/control-panel/panel-call.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'
 import { SHIPPED } from '../sidecar/services.ts'

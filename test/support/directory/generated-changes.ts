@@ -14,6 +14,7 @@ import { FactorRecords } from '../../../sidecar/directory/factor-records.ts'
 import { keepReplaced, putInForce } from '../../../sidecar/directory/matrix-versions.ts'
 import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
 import { PanelRecords } from '../../../sidecar/directory/panel-records.ts'
+import { methodOf, RECORDED_CHANGES } from '../../directory/contract/audit.ts'
 import type { Dice } from '../inputs/random.ts'
 
 /** Names that databases could order, compare or quote in their own ways. */
@@ -104,8 +105,28 @@ function permissions(dice: Dice): Permission[] {
   ]
 }
 
+/** Changes as the test of the audit trail makes them, by their methods: what has no plan below. */
+const RECORDED = Object.fromEntries(
+  Array.from(Map.groupBy(RECORDED_CHANGES, methodOf), ([method, rows]): [string, Plan] => [
+    method,
+    (dice) => {
+      const [name, [, , , change]] = [dice.one(ACCOUNTS), dice.one(rows)]
+      return async (inside) => {
+        const first = async (type: UserType) =>
+          (await inside.change.records.users(name, type, { after: '', size: 1 }))[0] ?? missing()
+        return change(inside.change, {
+          account: await inside.account(name),
+          robot: await first('service_user'),
+          person: await first('control_panel_user'),
+        })
+      }
+    },
+  ]),
+)
+
 /** Changes of `DirectoryChange`, by their names there. */
 const OF_DIRECTORY: Readonly<Record<string, Plan>> = {
+  ...RECORDED,
   createAccount: (dice) => {
     const name = dice.one(ACCOUNTS)
     return ({ change }) => change.createAccount(name)
@@ -196,10 +217,6 @@ const OF_DIRECTORY: Readonly<Record<string, Plan>> = {
       const id = `${holder.id}${project}`
       return inside.change.setPanelToken(holder, project, JSON.stringify({ jti: id }), id)
     }
-  },
-  recordTokenCopied: (dice) => {
-    const [user, id] = [aPanelUser(dice), tokenIdOf(dice.of(6))]
-    return async (inside) => inside.change.recordTokenCopied(await user(inside), id)
   },
   setAddressRules: (dice) => {
     const [account, ranges] = [anAccount(dice), RANGES.filter(() => yes(dice))]

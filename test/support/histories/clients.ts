@@ -3,12 +3,13 @@
  * ask for; what they are answered, and when, the hosts do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Asked, perform } from '../../world/operations.ts'
+import { type Account, newAccount } from '../../world/accounts.ts'
+import { type Call, isChange, type Question, readOf, UNKNOWN } from '../../world/explained.ts'
+import { type Asked, perform, type What } from '../../world/operations.ts'
 import { type Message, refusalOf } from '../contract/black-box.ts'
 import { TAKEN_BY, type TokenSort } from '../directory/scene.ts'
 import { randomFrom } from '../inputs/random.ts'
-import { type History, type HostName, isChange, type Operation, type Question } from './history.ts'
-import type { Line, Scene, Stage } from './stage.ts'
+import type { HostName, Line, Scene, Stage } from './stage.ts'
 
 const CLIENTS = 4
 const QUESTIONS_OF_A_CLIENT = 10
@@ -35,15 +36,28 @@ const WEIGHTS = {
 /** Three changes of a user. */
 const OF_USERS = { enable: 'updateUser', permit: 'updateUser', setRole: 'updateUser' } as const
 
+const PROJECT = 'alpha'
+const ROBOT = 'robot'
+const [PASSWORD, KEY] = ['password 1', 'key']
+
+/** The account of each history when it begins. Secrets have names, so that no history has a secret. */
+export const SCENE: Account = {
+  ...{ ...newAccount(0), exists: true, enabled: true, projects: { [PROJECT]: true }, keys: { [KEY]: true } },
+  users: { [ROBOT]: { enabled: true, permitted: true, password: PASSWORD } },
+}
+
 interface Token {
-  readonly number: number
+  /** In the history. */
+  readonly name: string
   readonly sort: TokenSort
   readonly value: string
 }
 
-/** A history, and how many calls without an answer are not in it: they told nothing and changed nothing. */
-export interface Recorded {
-  readonly history: History
+/** What the clients of one account did. */
+export interface History {
+  readonly seed: number
+  readonly calls: readonly Call[]
+  /** How many calls without an answer are not among them: they told nothing and changed nothing. */
   readonly unanswered: number
 }
 
@@ -53,24 +67,24 @@ export async function record(
   stage: Stage,
   scene: Scene,
   stalenessMs: number,
-): Promise<Recorded> {
+): Promise<History> {
   const clients = new Clients(seed, stage, scene)
   await Promise.all(Array.from({ length: CLIENTS }, (_, client) => clients.askOn(client)))
   // Beyond the bound every host must know everything.
   await delay(stalenessMs)
   await clients.askAtLast()
-  const { operations, unanswered } = clients
-  return { history: { seed, staleness_us: stalenessMs * 1_000, operations }, unanswered }
+  const { calls, unanswered } = clients
+  return { seed, calls, unanswered }
 }
 
 class Clients {
-  readonly operations: Operation[] = []
+  readonly calls: Call[] = []
   unanswered = 0
   readonly #random: () => number
   readonly #stage: Stage
   readonly #account: string
   readonly #tokens: Token[]
-  readonly #passwords = new Map<number, string>()
+  readonly #passwords = new Map<string, string>()
   #passwordsMade = 1
   #tokensMade = 1
 
@@ -78,8 +92,8 @@ class Clients {
     this.#random = randomFrom(seed)
     this.#stage = stage
     this.#account = account
-    this.#passwords.set(1, password)
-    this.#tokens = [{ number: 0, sort: 'static', value: staticToken }]
+    this.#passwords.set(PASSWORD, password)
+    this.#tokens = [{ name: KEY, sort: 'static', value: staticToken }]
   }
 
   async askOn(client: number): Promise<void> {
@@ -94,7 +108,7 @@ class Clients {
       answered = await this.#ask(
         client,
         host,
-        answered ? chosen : { what: 'check', token: this.#someToken() },
+        answered ? chosen : this.#question('check', { token: { value: this.#someToken() } }),
       )
     }
   }
@@ -103,9 +117,14 @@ class Clients {
   async askAtLast(): Promise<void> {
     const last = [this.#tokens[0], ...this.#tokens.slice(1).slice(-5)]
     for (const host of ['a', 'b'] as const) {
-      await this.#ask(CLIENTS, host, { what: 'readUser' })
-      for (const token of last) await this.#ask(CLIENTS, host, { what: 'check', token: token?.number ?? 0 })
+      await this.#ask(CLIENTS, host, this.#question('readUser', {}))
+      for (const token of last)
+        await this.#ask(CLIENTS, host, this.#question('check', { token: { value: token?.name ?? '' } }))
     }
+  }
+
+  #question(what: Question['what'], asked: Partial<Asked>): Question {
+    return { what, asked: { account: this.#account, name: /Project/.test(what) ? PROJECT : ROBOT, ...asked } }
   }
 
   #choose(): Question {
@@ -114,30 +133,33 @@ class Clients {
     switch (what) {
       case 'check':
       case 'revoke':
-        return { what, token: this.#someToken() }
+        return this.#question(what, { token: { value: this.#someToken() } })
       case 'issue':
-        return { what, password: this.#lastPassword(), scope: this.#random() < 0.6 ? 'account' : 'project' }
+        return this.#question(what, {
+          password: [...this.#passwords.keys()].at(-1),
+          project: this.#random() < 0.6 ? undefined : PROJECT,
+        })
       case 'updateAccount':
       case 'updateProject':
       case 'updateOwner':
-        return { what, enabled: opens }
+        return this.#question(what, { enabled: opens })
       case 'restrict':
-        return { what, restricted: !opens }
+        return this.#question(what, { restricted: !opens })
       case 'enable':
-        return { what: OF_USERS[what], enabled: opens }
+        return this.#question(OF_USERS[what], { enabled: opens })
       case 'setRole':
-        return { what: OF_USERS[what], administers: !opens }
+        return this.#question(OF_USERS[what], { administers: !opens })
       case 'permit':
-        return {
-          what: OF_USERS[what],
-          ...{ of_account: this.#random() < 0.6, of_project: this.#random() < 0.5 },
-        }
+        return this.#question(OF_USERS[what], {
+          ofAccount: this.#random() < 0.6,
+          ofProject: this.#random() < 0.5 ? PROJECT : undefined,
+        })
       case 'createUser':
-        return { what, password: ++this.#passwordsMade, of_account: true, of_project: false }
+        return this.#question(what, { password: this.#newPassword(), ofAccount: true })
       case 'replacePassword':
-        return { what, password: ++this.#passwordsMade }
+        return this.#question(what, { password: this.#newPassword() })
       default:
-        return { what }
+        return this.#question(what, {})
     }
   }
 
@@ -152,103 +174,81 @@ class Clients {
   }
 
   /** Mostly one of the last ones, of which something is still to be found out. */
-  #someToken(): number {
+  #someToken(): string {
     const among = this.#random() < 0.7 ? this.#tokens.slice(-3) : this.#tokens
-    return among[Math.floor(this.#random() * among.length)]?.number ?? 0
+    return among[Math.floor(this.#random() * among.length)]?.name ?? KEY
   }
 
-  #lastPassword(): number {
-    return Math.max(...this.#passwords.keys())
+  #newPassword(): string {
+    return `password ${++this.#passwordsMade}`
   }
 
   /** Returns whether there was an answer. */
-  async #ask(client: number, host: HostName, asked: Question): Promise<boolean> {
-    // A number of its own, whatever comes of it.
-    const question = asked.what === 'issue' ? { ...asked, token: this.#tokensMade++ } : asked
+  async #ask(client: number, host: HostName, { what, asked }: Question): Promise<boolean> {
+    // A name of its own, whatever comes of it.
+    const token = what === 'issue' ? { value: `token ${this.#tokensMade++}` } : asked.token
+    const question: Question = { what, asked: { ...asked, ...(token && { token }) } }
     const { lines } = this.#stage.hosts[host]
     const line = lines[Math.floor(this.#random() * lines.length)] as Line
     const process = line.process
-    const call_us = nowUs()
-    const { answer, ...found } = await this.#answer(line, question)
-    const return_us = nowUs()
-    if (answer === 'NOT_SENT' || (answer === 'UNKNOWN' && !isChange(question))) {
+    const callMs = performance.now()
+    const answer = await this.#answer(line, question)
+    const returnMs = performance.now()
+    if (answer === 'NOT_SENT' || (answer === UNKNOWN && !isChange(question))) {
       this.unanswered++
       await delay(UNANSWERED_PAUSE_MS)
       return false
     }
-    this.operations.push({
-      ...{ ...question, ...found, client, host, call_us, return_us, answer },
+    this.calls.push({
+      ...{ ...question, client, host, callMs, returnMs, answer },
       process: process === line.process ? process : '',
     })
-    return answer !== 'UNKNOWN'
+    return answer !== UNKNOWN
   }
 
-  async #answer(line: Line, question: Question): Promise<Partial<Question> & { answer: string }> {
+  async #answer(line: Line, question: Question): Promise<string> {
     try {
       return await this.#call(line, question)
     } catch (error) {
       const { code, reason, message } = refusalOf(error)
-      if (ANSWERS.includes(reason)) return { answer: reason }
-      if (NOT_SENT.test(message)) return { answer: 'NOT_SENT' }
-      if (NO_ANSWER.includes(code) && reason !== 'INTERNAL') {
-        return { answer: 'UNKNOWN' }
-      }
+      if (ANSWERS.includes(reason)) return reason
+      if (NOT_SENT.test(message)) return 'NOT_SENT'
+      if (NO_ANSWER.includes(code) && reason !== 'INTERNAL') return UNKNOWN
       throw new Error(`${question.what}: ${code} ${reason}: ${message}`)
     }
   }
 
-  async #call(line: Line, question: Question): Promise<Partial<Question> & { answer: string }> {
-    const { what, token = 0, password = 0 } = question
-    const account = this.#account
+  async #call(line: Line, { what, asked }: Question): Promise<string> {
+    const { account, name, password = '', project } = asked
+    const token = asked.token !== undefined && 'value' in asked.token ? asked.token.value : ''
     if (what === 'check') return this.#check(line, token)
-    if (what === 'readUser')
-      return read(await line.ask('directory', 'GetServiceUser', { account, name: ROBOT }))
-    const { secret = '' } = await perform(line.caller, { what, asked: this.#asked(question) })
+    if (what === 'readUser') return read(await line.ask('directory', 'GetServiceUser', { account, name }))
+    const presented = {
+      ...{ ...asked, password: this.#passwords.get(password) },
+      token: { value: this.#tokens.find((each) => each.name === token)?.value ?? '' },
+    }
+    const { secret = '' } = await perform(line.caller, { what: what as What, asked: presented })
     if (what === 'createUser' || what === 'replacePassword') this.#passwords.set(password, secret)
     if (what === 'issue')
-      this.#tokens.push({ number: token, sort: question.scope ?? 'account', value: secret })
-    return { answer: 'OK' }
+      this.#tokens.push({ name: token, sort: project === undefined ? 'account' : 'project', value: secret })
+    return 'OK'
   }
 
-  /** With what the numbers of tokens and passwords stand for. */
-  #asked({ what, token = 0, password = 0, scope, of_account, of_project, ...question }: Question): Asked {
-    const { enabled, restricted, administers } = question
-    return {
-      ...{ account: this.#account, name: /Project/.test(what) ? PROJECT : ROBOT },
-      ...{ enabled, restricted, administers, ofAccount: of_account },
-      ...{ ofProject: of_project ? PROJECT : undefined, project: scope === 'project' ? PROJECT : undefined },
-      ...{ password: this.#passwords.get(password), token: { value: this.#value(token)?.value ?? '' } },
-    }
-  }
-
-  #value(token: number): Token | undefined {
-    return this.#tokens.find(({ number }) => number === token)
-  }
-
-  async #check(line: Line, number: number): Promise<{ answer: string }> {
-    const { sort, value } = this.#value(number) as Token
+  async #check(line: Line, token: string): Promise<string> {
+    const { sort, value } = this.#tokens.find(({ name }) => name === token) as Token
     const [api, name] = TAKEN_BY[sort]
     const { reason } = await line.ask('check', 'Check', { api, credentials: { headers: [{ name, value }] } })
-    return { answer: String(reason).replace('REASON_', '') }
+    return String(reason).replace('REASON_', '')
   }
 }
 
-const PROJECT = 'alpha'
-const ROBOT = 'robot'
-
 /** What is read of the service user, as the judge reads it. */
-function read({ user }: Message): Partial<Question> & { answer: string } {
+function read({ user }: Message): string {
   const { enabled, permissions, roles } = user as {
     enabled: boolean
     permissions: readonly { readonly scope: string }[]
     roles: readonly string[]
   }
-  return {
-    ...{ answer: 'OK', enabled, administers: roles.includes('iam.admin') },
-    of_account: permissions.some(({ scope }) => scope === 'PERMISSION_SCOPE_ACCOUNT'),
-  }
-}
-
-function nowUs(): number {
-  return Math.floor(performance.now() * 1_000)
+  const permitted = permissions.some(({ scope }) => scope === 'PERMISSION_SCOPE_ACCOUNT')
+  return readOf({ enabled, permitted, administers: roles.includes('iam.admin') })
 }

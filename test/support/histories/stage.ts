@@ -17,7 +17,6 @@ import { type RunningProcess, serve } from '../processes/processes.ts'
 import { workersOf } from '../processes/worker-storm.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { eventually, freePort, newFolder } from '../suite/resources.ts'
-import type { HostName } from './history.ts'
 
 /** How many connections clients share to each host. The workers of a host get them in turn. */
 const CONNECTIONS = 6
@@ -26,6 +25,9 @@ const POOL_SIZE = { a: 6, b: 4 }
 /** How long a client waits for an answer. */
 const DEADLINE_MS = 2_000
 const CHEAP_PASSWORDS = new URL('./cheap-passwords.ts', import.meta.url).href
+
+/** Names of the hosts. */
+export type HostName = 'a' | 'b'
 
 /** A host that is there again is asked again at once. */
 const RECONNECTING = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 200 }

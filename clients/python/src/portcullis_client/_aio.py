@@ -56,7 +56,7 @@ class AsyncClient:
         self._memory: Memory | None = None
         #: Of its guards.
         self._reports = Reports()
-        #: What they ask meanwhile.
+        #: The questions in flight.
         self._asides: set[Future[None]] = set()
         CLIENTS.add(self)
 
@@ -188,7 +188,7 @@ class AsyncClient:
         aside.add_done_callback(self._asides.discard)
 
     def _forked(self) -> None:
-        # The child has a loop of its own, and so another link.
+        # The child has its own loop, and so another link.
         self._memory = None
         self._reports = Reports()
 
@@ -215,7 +215,7 @@ def is_in_loop() -> bool:
 
 
 class _Link:
-    """What belongs to one event loop: the channel, and the task that follows."""
+    """The parts of one event loop: the channel, and the task that follows."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: Connection, local: Local | None) -> None:
         self.loop = loop
@@ -314,7 +314,7 @@ class _LocalMode:
 
     async def _read(self) -> None:
         """Reads one stream. Returns when it was read for long enough."""
-        # What the sidecar says counts from when it was asked, so the time to connect would count for nothing.
+        # An answer counts from the moment of the question, so the time to connect would be lost.
         await self._channel.channel_ready()
         started = monotonic()
         request = self.memory.begin(CLOCK.now(), CLOCK.jumped)

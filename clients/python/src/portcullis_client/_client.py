@@ -39,7 +39,7 @@ class Client:
     """A connection to a sidecar.
 
     It opens at the first call, and again after a failure. Threads may share it. A process that forks gets a
-    connection of its own in each child; it must not be used before the fork unless gRPC supports that
+    new connection in each child; it must not be used before the fork unless gRPC supports that
     (``GRPC_ENABLE_FORK_SUPPORT``). A client that is not closed ends with the last reference to it, or with the program.
 
     Every call raises ``PortcullisError`` if there is no answer, ``TypeError`` if an argument has the wrong type, and
@@ -78,7 +78,7 @@ class Client:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._link: _Link | None = None
-        #: Closes the link of a client that nothing refers to any more.
+        #: Closes the link of a client without a reference.
         self._closing: weakref.finalize[..., Client] | None = None
         #: Of the link, if it is in local mode.
         self._memory: Memory | None = None
@@ -249,7 +249,7 @@ def _close_aside(link: _Link) -> None:
 
 
 class _Link:
-    """What belongs to one process: the channel, and the thread that follows."""
+    """The parts of one process: the channel, and the thread that follows."""
 
     def __init__(self, connection: Connection, local: Local | None) -> None:
         address, options, credentials = connection.address, connection.options, connection.credentials
@@ -356,7 +356,7 @@ class _LocalMode:
         raise RuntimeError("the sidecar has ended the stream")
 
     def _connect(self) -> None:
-        """Waits for the connection. What the sidecar says counts from when it was asked."""
+        """Waits for the connection. Its answers count from the moment of the question."""
         connected = grpc.channel_ready_future(self._channel)
         try:
             while not self._closed.is_set():

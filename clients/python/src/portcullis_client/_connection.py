@@ -1,4 +1,4 @@
-"""How a client reaches the sidecar, and what it says of itself there."""
+"""How a client reaches the sidecar, and its identity there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FRESH = 10.0
 
 
 class Presented:
-    """What the program presents with each call, so that the sidecar knows who asks."""
+    """The secrets that the program presents with each call, so that the sidecar knows who asks."""
 
     def __init__(
         self, caller_token: str | None, caller_token_file: str | os.PathLike[str] | None, iam_token: str | None
@@ -77,7 +77,7 @@ class Presented:
     def _read(self, path: str) -> None:
         self._read_at = monotonic()
         try:
-            # What is not UTF-8 becomes a character that no token has, so that no error tells the text.
+            # Bytes that are not UTF-8 become a character that no token has, so that no error shows the text.
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What the sender of a request gets that does not pass: the words of the sidecar, with a status and headers."""
+"""The answer to the sender of a denied request: the words of the sidecar, with a status and headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNAUTHENTICATED = frozenset(FAULTS) - {"ADDRESS_NOT_ALLOWED"}
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """What to answer in place of the handler."""
+    """The answer in place of the handler."""
 
     status: int
     #: Names in lower case, with their values.

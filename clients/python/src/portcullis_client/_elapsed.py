@@ -19,13 +19,13 @@ class Elapsed:
 
     def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._wall, self._monotonic = wall, monotonic
-        #: What the wall clock is ahead of this one.
+        #: The lead of the wall clock over this one.
         self.ahead = wall() - monotonic()
-        #: What the wall clock went on by, beside the monotonic one, in all.
+        #: The total by which the wall clock overtook the monotonic one.
         self.jumped = 0.0
 
     def now(self) -> float:
-        """What has passed. ``recalled`` has a shorter way to the same."""
+        """The time since the start. ``recalled`` has a shorter way to the same."""
         # The wall clock is read first: it must not be ahead because the program was interrupted in between.
         wall = self._wall()
         passed = self._monotonic()

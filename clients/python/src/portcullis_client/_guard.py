@@ -1,4 +1,4 @@
-"""What the guards of all frameworks share: they ask, and say what to answer where a request must not pass."""
+"""The common part of the guards: they ask, and say what to answer where a request must not pass."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Guard:
     #: Empty: the routes of the sidecar say it.
     api: str
     hide_others: bool
-    #: `None`: what happens is printed.
+    #: `None`: events are printed.
     on_failure: Listener
     client: Asking
     routes: bool = False
@@ -72,7 +72,7 @@ class Guard:
                 self.client._reports.begin(self.client, self.api, self.on_failure)
 
     def judged(self, answer: CheckAnswer) -> CheckAnswer | Denial:
-        """The answer that lets the request pass, or what to answer in place of the handler."""
+        """The answer that lets the request pass, or the answer in place of the handler."""
         reports = self.client._reports
         if reports.outage.is_open:
             reports.answered()
@@ -83,11 +83,11 @@ class Guard:
         return denial_of(answer, self.hide_others)
 
     def unjudged(self, error: Exception) -> Denial:
-        """What to answer where the server does not say how the headers arrived. `on_failure` learns it once."""
+        """The answer where the server does not say how the headers arrived. `on_failure` learns it once."""
         return self.failed(error) if is_said_first(str(error)) else failure_of(error)
 
     def failed(self, error: Exception) -> Denial:
-        """What to answer where there is no decision."""
+        """The answer where there is no decision."""
         self.client._reports.failed(error, self.on_failure)
         return failure_of(error)
 

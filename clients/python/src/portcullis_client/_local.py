@@ -1,4 +1,4 @@
-"""What following the sidecar has in common, with threads and with asyncio."""
+"""The common part of following the sidecar, with threads and with asyncio."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .gen.portcullis.v1 import authorization_pb2 as wire
 
 #: A response comes at least every second. A stream that is silent for longer is lost. In seconds.
 QUIET_MAX = 2.0
-#: The clocks of two machines run apart. A new stream compares them anew.
+#: The clocks of two machines drift. A new stream compares them anew.
 STREAM_MAX = 600.0
 _PAUSE, _PAUSE_MAX = 0.1, 2.0
-#: After a refusal, which lasts until somebody changes something.
+#: After a refusal, which lasts until the configuration changes.
 _REFUSED_PAUSE = 60.0
 #: The sidecar is older, or does not let this program follow.
 _REFUSALS = frozenset({"UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED"})
@@ -68,8 +68,8 @@ _PAIRS: dict[type, Callable[[Any], Any]] = {dict: dict.items}
 def recalled(check: _Check) -> _Check:
     """Answers about a token that is known, where the like was answered before. Calls ``check`` otherwise.
 
-    It says the same as ``Memory.recall``. Each request passes here, so it calls nothing of its own. What is unusual
-    is left to ``check``, also where something is wrong with the question.
+    It says the same as ``Memory.recall``. Each request passes here, so it calls no other function of this module.
+    Unusual cases are left to ``check``, also where something is wrong with the question.
     """
 
     @functools.wraps(check)
@@ -104,7 +104,7 @@ def recalled(check: _Check) -> _Check:
                             value, found = credentials[variable], header
                 if found is None:
                     lengths, spellings = rules.lengths, rules.spellings
-                    # A pair is what a list and the items of a dict have.
+                    # Lists and the items of a dict consist of pairs.
                     for name, text in credentials if shape is list else _PAIRS[shape](credentials):
                         if len(name) in lengths:
                             header = spellings.get(name)
@@ -203,7 +203,7 @@ class Question:
         return check_request(self._api, self._pairs, self._token, self._target, self._address, self._request)
 
     def answer(self, response: wire.CheckResponse, *, is_remembered: bool = False) -> CheckAnswer:
-        """What the sidecar has answered."""
+        """The answer of the sidecar."""
         return check_answer(response, self._request is not None, is_remembered=is_remembered)
 
     def recall(self, memory: Memory, now: float) -> CheckAnswer | Ask:

@@ -1,7 +1,7 @@
-"""What a program knows of the rules and of tokens, and what it answers from that (clients/conformance/README.md).
+"""The knowledge of a program about the rules and of tokens, and its answers from it (clients/conformance/README.md).
 
-It reads no clock and no network: it is told everything, so each of its runs can be repeated. One thread tells it
-what changes, and any number of threads ask it.
+It reads no clock and no network: it receives everything, so each of its runs can be repeated. One thread notifies
+it of changes, and any number of threads ask it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ADDRESSES_MAX = 100
 WORDS_MAX = 1_000
 #: Most holders whose tokens share what they have in common.
 HOLDERS_MAX = 1_000
-#: What is wrong with a token itself, as long as no change touches it.
+#: Faults of a token itself, as long as no change touches it.
 LASTING = frozenset({"CREDENTIAL_EXPIRED", "CREDENTIAL_REVOKED", "ADDRESS_NOT_ALLOWED"})
-#: What is wrong with a token at every address.
+#: Faults of a token at every address.
 EVERYWHERE = frozenset({"CREDENTIAL_EXPIRED", "CREDENTIAL_REVOKED"})
 #: Nothing is wrong with a token at an address.
 _FINE = ""
@@ -59,12 +59,12 @@ class Ask:
     kind: str = ""
     #: Of claims that are already trusted; ``None``: a credential was asked about.
     scope: Scope | None = None
-    #: What the answer may be remembered for; ``None``: nothing.
+    #: The scope for which the answer may be remembered; ``None``: nothing.
     credential: Found | None = None
     address: str = ""
     #: Whether the program has the values of headers as bytes.
     in_bytes: bool = False
-    #: Whether the sidecar says API and target, and what the routes say that are known.
+    #: Whether the sidecar says API and target, and the result of the known routes.
     routed: bool = False
     route: FoundRoute | None = None
     #: Of the request, with its credential. ``None``: claims were asked about.
@@ -74,7 +74,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """What the tokens of one holder, scope and kind have in common."""
+    """The common fields of the tokens of one holder, scope and kind."""
 
     #: The header that they came in, and the scheme before them, in lower case.
     carrier: str
@@ -91,7 +91,7 @@ class _Holder:
 
 
 class Known:
-    """A token that the sidecar has vouched for. There are many, so that each part of one counts."""
+    """A token that the sidecar has verified. There are many, so that each part of one counts."""
 
     __slots__ = ("answer", "derived_from", "expires_at", "faults", "fine_at", "holder", "issued_at", "token_id")
 
@@ -118,7 +118,7 @@ class Known:
         return mine == its
 
     def fault_at(self, address: str) -> str | None:
-        """What is wrong with it at an address; empty: nothing; ``None``: it is not known."""
+        """The fault of it at an address; empty: none; ``None``: it is not known."""
         if self.fine_at == address:
             return _FINE
         return self.faults.get(address) if self.faults is not None else None
@@ -180,7 +180,7 @@ class Memory:
         self._words: dict[tuple[str, str, str], Words] = {}
         self.rules: Rules | None = None
         self._position: tuple[int, int] | None = None
-        #: The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+        #: The largest one received, or that a denial of a token rests on. Answers before it are not remembered.
         self._remembered_from: tuple[int, int] | None = None
         self._basis = ""
         self._age = 0
@@ -189,15 +189,15 @@ class Memory:
         self._asked_at = 0.0
         #: By how much the wall clock had jumped then.
         self._jumped = 0.0
-        #: When the stream was asked for, and what its first and its last response say of their time.
+        #: When the stream was asked for, and the times of its first and its last response.
         self._stream: tuple[float, float, float] | None = None
         #: Until then it may answer.
         self.known_until = _NEVER
-        #: What the time of day of the sidecar is ahead of that clock.
+        #: The lead of the sidecar's time of day over that clock.
         self.ahead: float | None = None
 
     def begin(self, now: float, jumped: float) -> wire.WatchChangesRequest:
-        """A stream is asked for now. What was known still counts for as long as it did."""
+        """A stream is asked for now. Known facts count for as long as before."""
         with self._lock:
             self._stream = None
             self._asked_at, self._jumped = now, jumped
@@ -314,7 +314,7 @@ class Memory:
         verdict = self._verdict(rules, api, holder.kind, place)
         if verdict is None:
             return ask(found, holder.kind)
-        # That an API is unknown comes before all that is known of the token.
+        # An unknown API comes before all faults of the token.
         return CheckAnswer(verdict, None if verdict.reason == "UNKNOWN_API" else known)
 
     def recall_request(
@@ -328,7 +328,7 @@ class Memory:
             if isinstance(recalled, Ask):
                 return replace(recalled, api="", target=None, routed=True, route=route, request=request)
             return RoutedAnswer.of(recalled, route)
-        # What it learns of the token counts, too.
+        # The recalled token counts, too.
         credential = _credential_of(rules, headers)
         return Ask(
             *(age, "", None, "", None, credential, address, in_bytes), routed=True, headers=headers, request=request
@@ -339,7 +339,7 @@ class Memory:
         return known if known is not None else self.tokens.get(value.encode())
 
     def _verdict(self, rules: Rules, api: str, kind: str, place: int) -> Verdict | None:
-        """What is answered in a place of a cell; ``None``: there are no words for it."""
+        """The answer in a place of a cell; ``None``: there are no words for it."""
         ready = rules.verdict(api, kind, place)
         if ready is not None:
             return ready
@@ -364,7 +364,7 @@ class Memory:
         return verdict
 
     def learn(self, ask: Ask, response: wire.CheckResponse) -> None:
-        """What the sidecar has answered to what it was asked."""
+        """The sidecar's answer to what it was asked."""
         reason = reason_name(response.reason)
         with self._lock:
             rules = self.rules
@@ -424,7 +424,7 @@ class Memory:
             return False
         if not response.HasField("token") or not response.HasField("position"):
             return False
-        # What became void since, or is older than what was told since, may be what it rests on.
+        # It may rest on a fact that became void since, or that is older than the last notification.
         earliest = self._remembered_from
         if ask.age != self._age or earliest is None or _is_before(_position_of(response.position), earliest):
             return False

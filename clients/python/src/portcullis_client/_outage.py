@@ -1,4 +1,4 @@
-"""What a guard prints while requests cannot be checked, and which name was meant (clients/conformance)."""
+"""The lines that a guard prints while requests cannot be checked, and the name that was meant (clients/conformance)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _EDITS_MAX, _SHORT = 2, 3
 
 
 def names_meant(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that differ from a name by a slip or two, the nearest first. Case is no difference."""
+    """The known names that differ from a name by a slip or two, the nearest first. Case does not matter."""
     near: list[tuple[int, str]] = []
     for each in known:
         most = 1 if min(len(name), len(each)) <= _SHORT else _EDITS_MAX

@@ -1,4 +1,4 @@
-"""What guards say of their sidecar: that it does not answer, and that its matrix does not have their API."""
+"""The reports of guards on their sidecar: that it does not answer, and that its matrix does not have their API."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, is_no_answer
 from ._outage import Outage, names_meant
 
-#: The listener of the program. Without one, what happens is printed.
+#: The listener of the program. Without one, events are printed.
 Listener = Callable[[Exception], None] | None
 #: The ids of the matrix, or why there is no answer.
 Found = Sequence[str] | Exception
 
-#: Most APIs of a client that are told of. They are those of guards, and not those of requests.
+#: Most APIs of a client that are reported. They are those of guards, and not those of requests.
 _TOLD_MAX = 1_000
 _UNANSWERED = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
@@ -117,7 +117,7 @@ def call(listener: Callable[[Exception], None], error: Exception) -> None:
     """Calls a listener of the program."""
     try:
         listener(error)
-    except Exception as failed:  # Who listens can neither turn a failure into a permission nor end the following.
+    except Exception as failed:  # A listener can neither turn a failure into a permission nor end the following.
         _print(f"on_failure has failed: {failed!r}")
 
 

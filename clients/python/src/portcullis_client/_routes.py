@@ -20,7 +20,7 @@ _HOST_LENGTH_MAX = 255
 _PATH_LENGTH_MAX = 8_192
 _PATH = re.compile(r"/[A-Za-z0-9\-._~:@+=/]*\Z").match
 _QUERY = re.compile(r"[\x21\x22\x24-\x7e]*\Z").match
-# What may name a method: the word, or something encoded in the name of a parameter.
+# The parts of a query that may name a method: the word, or something encoded in the name of a parameter.
 _METHOD_IN_QUERY = re.compile(r"method|(?:^|[?&;])[^=?&;]*%", re.IGNORECASE).search
 _VALUE = re.compile(r"[A-Za-z0-9\-._~:@+=]{1,255}\Z").match
 
@@ -89,7 +89,7 @@ class _Place:
         )
 
 
-#: What follows the path: nothing, and a route for all that is below a path is not for that path; or a slash.
+#: The end of the path: nothing, and a route for all that is below a path is not for that path; or a slash.
 _ALONE, _SLASH = 1, 2
 
 
@@ -176,7 +176,7 @@ def _walk(
             if route is not None or end == _ALONE:
                 return route
         elif any(text == "" for text, _, _ in place.captures):
-            # Some servers take nothing for a name.
+            # Some servers accept an empty name.
             raise _AskError
     elif place.literals or place.captures:
         segment = segments[index]

@@ -1,4 +1,4 @@
-"""The rules of the sidecar as ``WatchChanges`` tells them: what each cell answers to each question."""
+"""The rules of the sidecar as ``WatchChanges`` sends them: the answer of each cell to each question."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Kind:
     header: str
     #: Before a token in that header; empty: it has the token alone.
     scheme: str
-    #: What tokens begin with; empty: they are not told by it.
+    #: The prefix of tokens; empty: it does not identify them.
     prefix: str
 
     def belongs(self) -> str:
@@ -52,7 +52,7 @@ class _Kind:
 
 
 class Carriers:
-    """What may carry a token: a header, or a header and the scheme before the token in it. In lower case."""
+    """The carrier of a token: a header, or a header and the scheme before the token in it. In lower case."""
 
     def __init__(self, kinds: Iterable[tuple[str, str]]) -> None:
         """From the header and the scheme of each kind. An empty scheme: the header has the token alone."""
@@ -98,7 +98,7 @@ class Words(NamedTuple):
 
 
 class Rules:
-    """What the sidecar answers in each cell, for each question that the rules tell apart."""
+    """The sidecar's answer in each cell, for each question that the rules distinguish."""
 
     def __init__(self, rules: wire.Rules) -> None:
         """Raises ``WrongSidecar`` where a cell is missing."""
@@ -141,12 +141,12 @@ class Rules:
         self._allowed: dict[tuple[str, str], Words] = {}
 
     def reason(self, api: str, kind: str, place: int) -> str:
-        """What the rules say in a place of a cell."""
+        """The answer of the rules in a place of a cell."""
         known = self._kinds.get(kind)
         return self._rows.get(api, self._unknown_api)[known.column if known else 0][place]
 
     def verdict(self, api: str, kind: str, place: int) -> Verdict | None:
-        """What was said before in a place of a cell."""
+        """The earlier answer in a place of a cell."""
         cells = self.ready.get(api)
         verdicts = cells.get(kind) if cells is not None else None
         return verdicts[place] if verdicts is not None else None
@@ -160,7 +160,7 @@ class Rules:
         self.ready.setdefault(api, {}).setdefault(kind, [None] * PLACES)[place] = verdict
 
     def words_of_allowed(self, api: str, kind: str) -> Words:
-        """What is said where the API accepts the kind."""
+        """The words where the API accepts the kind."""
         words = self._allowed.get((api, kind))
         if words is None:
             known = self._kinds.get(kind)
@@ -235,7 +235,7 @@ def place_of_fault(fault: str) -> int:
 
 
 class Scoped(Protocol):
-    """What is bound to an account, and a project of it if any."""
+    """A value that is bound to an account, and a project of it if any."""
 
     @property
     def account(self) -> str: ...

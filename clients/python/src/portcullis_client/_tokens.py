@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ._values import IssuedToken
 
-#: A token is renewed so long before its expiry, or a tenth of what it had left when it came. In seconds.
+#: A token is renewed this long before its expiry, or a tenth of what it had left when it came. In seconds.
 _EARLY_MAX = 60.0
 #: A token that never expires is asked for again after this time: the profile may have another one.
 _KEPT_MAX = 300.0
@@ -18,14 +18,14 @@ class Kept:
 
     header: str
     value: str = field(repr=False)
-    #: What the header has: the value, behind its scheme.
+    #: The content of the header: the value, behind its scheme.
     header_value: str = field(repr=False)
     renew_at: float
     expires_at: float
 
 
 class ProfileToken:
-    """What a program keeps. It reads no clock and asks nobody, so each of its runs can be repeated.
+    """The token that a program keeps. It reads no clock and calls nothing, so each of its runs can be repeated.
 
     All times are in seconds: ``now`` on the monotonic clock, ``today`` since 1970.
     """
@@ -36,12 +36,12 @@ class ProfileToken:
         self.rejected: str | None = None
 
     def current(self, now: float) -> Kept | None:
-        """What is sent without asking the sidecar."""
+        """The token that is sent without asking the sidecar."""
         kept = self._kept
         return kept if kept is not None and now < kept.renew_at else None
 
     def lasting(self, now: float) -> Kept | None:
-        """What is sent where the sidecar has no answer."""
+        """The token that is sent where the sidecar has no answer."""
         kept = self._kept
         return kept if kept is not None and now < kept.expires_at else None
 
@@ -61,7 +61,7 @@ class ProfileToken:
 
 @dataclass(frozen=True)
 class Wish:
-    """Which token is asked for."""
+    """The token that is asked for."""
 
     profile: str
     api: str

@@ -27,7 +27,7 @@ WSGI_VERSION = (1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """An account, and a project of it if any: what a token is bound to, or what owns a resource."""
+    """An account, and a project of it if any: the scope of a token, or the owner of a resource."""
 
     #: Account number.
     account: str
@@ -37,7 +37,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it arrived, whose API and target the routes of the sidecar say. Nothing of it is corrected."""
+    """A request as it arrived, whose API and target the routes of the sidecar say. It is not corrected."""
 
     #: For example ``GET``. A call of gRPC is a ``POST``.
     method: str
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class FoundRoute:
-    """What the routes of the sidecar say of a request."""
+    """The findings of the sidecar's routes about a request."""
 
     #: Id of the API; empty: the request is refused.
     api: str
@@ -65,7 +65,7 @@ class Subject:
 
     id: str
     name: str
-    #: ``service_user`` or ``control_panel_user``; ``user`` where an upstream vouches.
+    #: ``service_user`` or ``control_panel_user``; ``user`` where an upstream verifies the token.
     type: str
 
 
@@ -83,7 +83,7 @@ class VerifiedToken:
     expires_at: datetime.datetime | None = None
     #: The roles of the holder in the scope, as an upstream names them.
     roles: tuple[str, ...] = ()
-    #: Name of the upstream that vouches for the token; ``None``: the directory of the sidecar does.
+    #: Name of the upstream that verifies the token; ``None``: the directory of the sidecar does.
     authority: str | None = None
     #: Id of the project of its scope; ``None``: it has none.
     project_id: str | None = None
@@ -106,7 +106,7 @@ class AcceptedKind:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a decision says, without the token. Many answers share one."""
+    """The content of a decision, without the token. Many answers share one."""
 
     allowed: bool
     reason: str
@@ -125,7 +125,7 @@ class Verdict:
 
 
 class TokenSource(Protocol):
-    """What is known of a token. Most programs never ask for all of it."""
+    """The known facts of a token. Most programs never ask for all of it."""
 
     def token(self) -> VerifiedToken:
         """The token as a value."""
@@ -176,7 +176,7 @@ class CheckAnswer:
 
     @property
     def scheme(self) -> str:
-        """What comes before the token in that header, for example ``Bearer``; empty: the token alone."""
+        """The scheme before the token in that header, for example ``Bearer``; empty: the token alone."""
         return self._verdict.scheme
 
     @property
@@ -229,7 +229,7 @@ class CheckAnswer:
 
     @property
     def route(self) -> FoundRoute | None:
-        """What the routes say of the request; ``None``: the check had none."""
+        """The findings of the routes about the request; ``None``: the check had none."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -257,7 +257,7 @@ class RoutedAnswer(CheckAnswer):
 
     @property
     def route(self) -> FoundRoute:
-        """What the routes say of the request."""
+        """The findings of the routes about the request."""
         return self._route
 
     @classmethod
@@ -284,7 +284,7 @@ class IssuedToken:
 
     @property
     def header_value(self) -> str:
-        """What the header has: the token, behind its scheme. A secret."""
+        """The value of the header: the token, behind its scheme. A secret."""
         return f"{self.scheme} {self.value}" if self.scheme else self.value
 
 
@@ -324,7 +324,7 @@ def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: b
 
 
 def route_value(response: wire.CheckResponse) -> FoundRoute | None:
-    """What the routes say in an answer; ``None``: the check had no request."""
+    """The findings of the routes in an answer; ``None``: the check had no request."""
     if not response.HasField("route"):
         return None
     route = response.route
@@ -438,7 +438,7 @@ def check_request(
 
 
 def _sendable(text: str) -> str:
-    # A lone surrogate cannot be sent. What stands in its place is in no token either, and no ASCII.
+    # A lone surrogate cannot be sent. The character in its place is in no token either, and is not ASCII.
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

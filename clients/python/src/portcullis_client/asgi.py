@@ -38,19 +38,18 @@ class RequireToken:
     ) -> None:
         """Guards the application.
 
-        The server must tell the headers as they arrived, without the trailers. uvicorn with httptools mixes the two: a
+        The server must pass the headers as they arrived, without the trailers. uvicorn with httptools mixes the two: a
         request with headers behind Transfer-Encoding is denied there, because they could be trailers.
 
         :param api: id of the API.
         :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A request that they
             refuse gets 403: no route has it, it does not say whose resource it asks for, or servers could read it in
-            different ways. The server must tell the ``raw_path``, as uvicorn and hypercorn do. It must be the path of
+            different ways. The server must pass the ``raw_path``, as uvicorn and hypercorn do. It must be the path of
             the handler, with the ``root_path`` before it, if there is one.
         :param target: the account, and the project if any, that owns the requested resource: from the path or your
             records, never from the token. A request for which it returns ``None`` is denied. Default: only the matrix
             decides.
-        :param client_address: IP address of the client, for accounts that restrict addresses. Default: what the
-            server says it is.
+        :param client_address: IP address of the client, for accounts that restrict addresses. Default: the server's.
         :param hide_others: answer 404 where the resource belongs to others.
         :param on_failure: called where there was no answer: for each request, and if no sidecar answers when the
             lifespan begins. Called once with an ``UnknownApiError`` if the matrix does not have the API: then, or at
@@ -83,7 +82,7 @@ async def judge(
     target_of: Callable[[_AsgiScope], Scope | Awaitable[Scope | None] | None] | None,
     address_of: Callable[[_AsgiScope], str],
 ) -> CheckAnswer | Denial:
-    """What becomes of a request. It passes only if the sidecar has said so."""
+    """The outcome of a request. It passes only if the sidecar has said so."""
     try:
         target = target_of(scope) if target_of is not None else None
         if inspect.isawaitable(target):
@@ -122,11 +121,11 @@ def _may_have_trailers(headers: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def _request_of(scope: _AsgiScope) -> Request:
-    """The request as it arrived. A path that is decoded already is none: the sidecar refuses it."""
+    """The request as it arrived. A path that is decoded already is not usable: the sidecar refuses it."""
     hosts = [value for name, value in scope["headers"] if name.lower() == b"host"]
     path, query = scope.get("raw_path") or b"", scope.get("query_string") or b""
     # Frameworks find a handler by `path`, and cut the root off where it is there. In what is mounted, the root is
-    # that of the application around it. Without its slash, "/api" is no beginning of "/apis".
+    # that of the application around it. Without its slash, "/api" is not the beginning of "/apis".
     root = str(scope.get("app_root_path", scope.get("root_path", ""))).rstrip("/")
     handled = str(scope.get("path", ""))
     if unquote_to_bytes(path) != handled.encode("utf-8", "replace") or not f"{handled}/".startswith(f"{root}/"):

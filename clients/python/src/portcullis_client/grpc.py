@@ -107,7 +107,7 @@ class RequireToken(grpc.ServerInterceptor):
             ``None``: the method is open to all.
         :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A call is a request with
             the method ``POST`` and the path ``/package.Service/Method``.
-        :param host: the name by which the routes know this server. gRPC for Python does not tell the one that a client
+        :param host: the name by which the routes know this server. gRPC for Python does not show the one that a client
             has sent. Without it the sidecar is asked about each call, and refuses it if some of its routes name hosts.
         :param target: as in ``portcullis_client.asgi.RequireToken``, from the context of the call.
         :param hide_others: answer NOT_FOUND where the resource belongs to others.
@@ -160,7 +160,7 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
             return asyncio.run_coroutine_threadsafe(self._client.check(api, **question), loop).result()
 
         def wrap(behaviour: Callable[..., Any], streams: bool) -> Callable[..., Any]:
-            # The server tells them apart in the same way. The others run in its threads.
+            # The server distinguishes them in the same way. The others run in its threads.
             if inspect.iscoroutinefunction(behaviour) or inspect.isasyncgenfunction(behaviour):
                 return self._asynchronous(behaviour, api, handler_call_details)
             return _plain(behaviour, streams, self._options.judge(api, handler_call_details, ask_from_thread))
@@ -183,7 +183,7 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
             if isinstance(judged, Denial):
                 await context.abort(*_status_of(judged))
                 raise AssertionError("abort returns never")
-            # A call has a task of its own, and so a context.
+            # A call has a separate task, and so a context.
             keep_answer(judged)
 
         @functools.wraps(behaviour)

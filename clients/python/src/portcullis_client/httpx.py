@@ -115,7 +115,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _with(request: httpx.Request, token: Kept) -> httpx.Request:
-    # A new request: what httpx keeps of this one, for a redirect, has no credential.
+    # A new request: the copy of this one that httpx keeps for a redirect has no credential.
     headers = request.headers.copy()
     headers[token.header] = token.header_value
     return httpx.Request(

@@ -37,10 +37,10 @@ class RequireToken:
     ) -> None:
         """Guards the application. The parameters are those of ``portcullis_client.asgi.RequireToken``.
 
-        For ``routes`` the server must tell the path as it arrived, in ``REQUEST_URI`` or ``RAW_URI``, as uWSGI,
+        For ``routes`` the server must pass the path as it arrived, in ``REQUEST_URI`` or ``RAW_URI``, as uWSGI,
         mod_wsgi, gunicorn and Werkzeug do. It must be the path of the handler, with ``SCRIPT_NAME`` before it.
 
-        The server must join the values of a repeated header with a comma, take no name with an underscore for one
+        The server must join the values of a repeated header with a comma, not take a name with an underscore for one
         with a hyphen, and cut off spaces and tabs alone. gunicorn, waitress and Werkzeug do. With wsgiref and gevent
         the guard reads the headers behind ``start_response``, so nothing may wrap that. cheroot keeps the last value,
         so the guard refuses every request there. The guard says once that it does not know another server.
@@ -94,10 +94,10 @@ class _HeadersLost(Exception):
 
 
 def _headers_of(environ: _Environ, start_response: Callable[..., Any]) -> Headers:
-    """The headers as they arrived, as far as the server tells them. Raises `_HeadersLost`."""
+    """The headers as they arrived, as far as the server passes them. Raises `_HeadersLost`."""
     if "ACTUAL_SERVER_PROTOCOL" in environ:
         raise _HeadersLost("cheroot keeps the last of a repeated header; use a server such as waitress or gunicorn")
-    # Servers made of http.server have the message behind this method: wsgiref in a handler of their own.
+    # Servers made of http.server have the message behind this method: wsgiref in their own handler.
     handler = getattr(start_response, "__self__", None)
     message = getattr(getattr(handler, "request_handler", handler), "headers", None)
     if isinstance(message, HTTPMessage):
@@ -106,7 +106,7 @@ def _headers_of(environ: _Environ, start_response: Callable[..., Any]) -> Header
     if software.startswith(_LOSING):
         raise _HeadersLost(f"`{software}` changes headers; expected the guard around all that wraps `start_response`")
     if not software.startswith(_FAITHFUL) and is_said_first(software):
-        needed = "join a repeated header, tell `_` from `-` in names, and cut off spaces and tabs alone"
+        needed = "join a repeated header, distinguish `_` and `-` in names, and cut off spaces and tabs alone"
         print(f"portcullis: the server `{software}` was not tested; it must {needed}", file=sys.stderr, flush=True)
     return environ
 
@@ -117,7 +117,7 @@ _FAITHFUL = ("gunicorn/", "waitress", "Werkzeug/")
 
 
 def _request_of(environ: _Environ) -> Request:
-    """The request as it arrived. `PATH_INFO` is decoded already, so it is none: the sidecar refuses it."""
+    """The request as it arrived. `PATH_INFO` is decoded already, so it is not usable: the sidecar refuses it."""
     path = str(environ.get("REQUEST_URI") or environ.get("RAW_URI") or "")
     # Frameworks find a handler by these, and something may have changed them.
     handled = str(environ.get("SCRIPT_NAME", "")) + str(environ.get("PATH_INFO", ""))

@@ -480,7 +480,7 @@ fn traces() {
 }
 
 impl Player {
-    /// What the client does in the step, in the form of `expect`.
+    /// The act of the client in the step, in the form of `expect`.
     fn play(&mut self, number: usize, step: StepLine) -> Value {
         let now = self.clock.read(nanos_of(step.wall_ms.unwrap_or(step.at_ms)), nanos_of(step.at_ms));
         if step.begin.is_some() {
@@ -554,7 +554,7 @@ impl Player {
         json!("ask")
     }
 
-    /// What the program is answered.
+    /// The answer that the program gets.
     fn learn(&mut self, learn: LearnLine) -> Value {
         let (question, asked) = &self.asked[&learn.of];
         let reason = match learn.reason.as_str() {

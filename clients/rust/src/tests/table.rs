@@ -69,7 +69,7 @@ fn a_token_that_is_void_is_never_found_again_while_others_change() {
                 }
             });
         }
-        // Each token is put, and is void a while later. Others fill the table, so that it has to make room.
+        // Each token is put, and is void a while later. Others fill the table, so that it must make room.
         let mut changing = Changing::default();
         for number in 0..4_000_u64 {
             table.put(&mut changing, entry(&format!("value-{}", number + 40)));

@@ -1,4 +1,4 @@
-//! The calls of the contract, and what is wrong where there is no answer.
+//! The calls of the contract, and the faults where there is no answer.
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ fn a_client_outside_a_runtime_is_an_error() {
     assert!(matches!(Client::connect("127.0.0.1:1", Options::default()), Err(Error::Option { .. })));
 }
 
-/// A key and a certificate for this machine, from an authority of the tests, and what trusts it.
+/// A key and a certificate for this machine, from an authority of the tests, and the trust in it.
 fn write_certificate() -> ClientTlsConfig {
     let mut authority = CertificateParams::new(vec![]).unwrap();
     authority.distinguished_name.push(DnType::CommonName, "authority");
@@ -187,7 +187,7 @@ fn a_client_that_outlives_its_runtime_returns_errors() {
         });
         drop(first);
         runtime().block_on(async {
-            // Nothing tells the memory what changes, so it soon answers nothing.
+            // The memory gets no notifications, so it soon answers nothing.
             eventually("there is an error", async || try_balance(&client, fixed()).await.is_err()).await;
         });
     }

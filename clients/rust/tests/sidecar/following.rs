@@ -154,7 +154,7 @@ async fn a_sidecar_that_says_what_cannot_be_is_left() {
     let client = connect_local(&fake, on_failure).await;
     eventually("the token is known", async || {
         let answer = balance(&client, "x").await;
-        // What the memory keeps, no cache may keep.
+        // No cache may keep an answer of the memory.
         answer.allowed() && answer.cache_for() == Duration::ZERO && is_from_memory(&answer)
     })
     .await;

@@ -19,7 +19,7 @@ use super::support::{
     reporter, shared,
 };
 
-/// Each request, and what becomes of it. The tests run them through every guard, with and without local mode, and twice: the
+/// Each request, and its outcome. The tests run them through every guard, with and without local mode, and twice: the
 /// second time the answer may come from memory.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
@@ -280,7 +280,7 @@ async fn headers_that_are_no_text() {
     }
 }
 
-/// What a guard answers to a request with the token of the owner.
+/// The answer of a guard to a request with the token of the owner.
 async fn answered(guard: Guard) -> (u16, String) {
     let mut app = Router::new().route("/", get(|| async { "passed" })).layer(guard);
     let request = Request::get("/").header("X-Token", fixed()).body(Body::empty()).unwrap();

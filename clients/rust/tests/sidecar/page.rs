@@ -1,4 +1,4 @@
-//! What the page of the client shows.
+//! The programs on the page of the client.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};

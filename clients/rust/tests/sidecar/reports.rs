@@ -1,4 +1,4 @@
-//! What guards print, and what they tell to a function of the program.
+//! The lines that guards print, and their calls of a function of the program.
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -24,7 +24,7 @@ fn client_of(address: &str) -> Client {
     Client::connect(address, Options::default()).unwrap()
 }
 
-/// What a guard answers to a request.
+/// The answer of a guard to a request.
 async fn status_of(guard: &Guard) -> u16 {
     let mut app = Router::new().route("/", get(|| async {})).layer(guard.clone());
     let request = Request::get("/").body(Body::empty()).unwrap();
@@ -92,7 +92,7 @@ impl Program {
         }
     }
 
-    /// What it has printed since, until its end.
+    /// The lines that it has printed since, until its end.
     fn end(mut self) -> Vec<String> {
         drop(self.process.stdin.take());
         let printed = self.printed.lines().map(Result::unwrap).collect();
@@ -123,7 +123,7 @@ async fn an_outage_is_a_line_and_a_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_that_the_matrix_does_not_have_is_told_once() {
+async fn an_api_that_the_matrix_does_not_have_is_reported_once() {
     let fake = Arc::new(Fake { apis: Some(vec!["iam", "balance"]).into(), ..Fake::default() });
     let mut program = Program::start(&serve(fake).await);
     program.serve("200,403,200");
@@ -157,7 +157,7 @@ async fn a_function_of_the_program_learns_what_a_guard_finds() {
     let _ = guard.layer(());
     eventually("it is asked", async || fake.matrices.load(SeqCst) == 1).await;
     *fake.apis.lock().unwrap() = Some(vec!["iam", "balance"]);
-    // Which API a request names is no concern of the program.
+    // The program does not hear of the API that a request names.
     assert_eq!(status_of(&listening(Guard::new(&client, Api::of(|_| Some("blance".to_owned()))))).await, 403);
     for _ in 0..2 {
         assert_eq!(status_of(&guard).await, 403);

@@ -15,7 +15,7 @@ use super::fake::{Fake, issued, serve};
 use super::guards::start;
 use super::support::{CALLER, connect, connect_local, eventually, revoke, with_caller};
 
-/// What sends with the tokens of a fake.
+/// A client that sends with the tokens of a fake.
 pub(crate) async fn send_with(fake: &Arc<Fake>) -> (Transport, ClientWithMiddleware) {
     let client = Client::connect(&serve(fake.clone()).await, Options::default()).unwrap();
     let transport = Transport::new(&client, "job").apis(["balance"]);
@@ -121,7 +121,7 @@ async fn all_who_need_a_token_wait_for_the_same() {
         let (sender, url) = (sender.clone(), url.clone());
         all.spawn(async move { post(&sender, &url, "").await });
     }
-    // Who waits may leave, and takes nothing along.
+    // A waiting caller may leave, and the others keep waiting.
     assert!(tokio::time::timeout(Duration::from_millis(10), transport.token()).await.is_err());
     eventually("a token is being issued", async || fake.issues.lock().unwrap().len() == 1).await;
     gate.close();
@@ -172,7 +172,7 @@ async fn a_profile_of_a_sidecar() {
     let sender = sender_of(&transport);
     let response = sender.get(&url).send().await.unwrap();
     assert_eq!(response.text().await.unwrap(), "account");
-    // The API knows a token as revoked, and the profile has to get another one.
+    // The API knows a token as revoked, and the profile must get another one.
     let first = transport.token().await.unwrap();
     revoke(first.value().to_str().unwrap()).await;
     eventually("the revoked token is replaced", async || {

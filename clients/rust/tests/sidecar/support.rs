@@ -284,7 +284,7 @@ pub(crate) async fn revoke(value: &str) -> v1::RevokeResponse {
     connect(with_caller(OPERATOR)).revoke(by_value(value)).await.unwrap()
 }
 
-/// What was reported, one after the other.
+/// The reports, one after the other.
 pub(crate) struct Reported(pub(crate) tokio::sync::mpsc::UnboundedReceiver<portcullis_client::Error>);
 
 pub(crate) fn reporter() -> (portcullis_client::OnFailure, Reported) {

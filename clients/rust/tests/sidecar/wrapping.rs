@@ -1,4 +1,4 @@
-//! A guard changes nothing of a call that passes: four kinds of calls, with a guard and without.
+//! A guard does not change a call that passes: four kinds of calls, with a guard and without.
 
 use std::convert::Infallible;
 use std::future::{Future, ready};
@@ -22,7 +22,7 @@ use tonic_prost::ProstCodec;
 use super::support::{connect, fixed};
 
 const KINDS: [&str; 4] = ["Unary", "Up", "Down", "Both"];
-/// What a method may do with its call. Each is the message of one.
+/// The acts of a method with its call. Each is the message of one.
 const ACTS: [&str; 5] = ["answers", "refuses", "sends metadata", "says what it was sent", "fails"];
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -1,4 +1,4 @@
-/** The filters of the audit trail. They are in the link, and nothing is asked while somebody types. */
+/** The filters of the audit trail. They are in the link, and nothing is asked while the user types. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { type AuditFilters, FILTERS, isFiltered } from '../../model/audit.ts'

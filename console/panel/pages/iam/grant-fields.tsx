@@ -170,7 +170,7 @@ export function AdministratorCheck({ checked, change }: AdministratorProps) {
   )
 }
 
-/** What saving ends, said beside the button. */
+/** The sessions and tokens that saving ends, named beside the button. */
 export function Ends({ text }: { readonly text: string }) {
   return (
     <p class="hint" role="status">

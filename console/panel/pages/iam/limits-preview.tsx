@@ -1,4 +1,4 @@
-/** Who would be shut out by the ranges that somebody types: oneself first. */
+/** The users whom the typed ranges would shut out: oneself first. */
 import { useEffect, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { useApi, useWho } from '../../context.tsx'
@@ -11,7 +11,7 @@ import { Name } from './records.tsx'
 
 const { limits: words } = texts
 
-/** While somebody types, nothing is asked. */
+/** While the user types, no request is sent. */
 const TYPING_MS = 350
 
 /** Rows that are drawn. Those who would be shut out come first. */
@@ -77,7 +77,7 @@ function Outcome({ value: { requester, others, truncated } }: { readonly value: 
   return (
     <>
       <Oneself address={requester?.address ?? ''} allowed={requester?.allowed ?? false} />
-      <p>{others.length === 0 ? words.nobodyElse : words.others(shut.length, others.length)}</p>
+      <p>{others.length === 0 ? words.noOthers : words.others(shut.length, others.length)}</p>
       {shown.length > 0 && (
         <table class="plain-table">
           <thead>

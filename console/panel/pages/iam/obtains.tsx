@@ -1,4 +1,4 @@
-/** What a service user may obtain and open, as the matrix has it. */
+/** The tokens that a service user may obtain, and the APIs that they open, as the matrix has it. */
 import { FIRST_VIEW, hashOf } from '../../../model/view.ts'
 import { texts } from '../../../texts/en/iam.ts'
 import { Icon } from '../../../ui/icons.tsx'

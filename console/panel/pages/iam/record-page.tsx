@@ -1,6 +1,6 @@
 /**
- * What the pages of an account's records share: the list, a record beside it, and how one is made, disabled
- * and deleted.
+ * The common part of the pages of an account's records: the list, a record beside it, and how one is made,
+ * disabled and deleted.
  */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
@@ -24,7 +24,7 @@ import { type Selected, useNameFilter, useSelected } from './selected.ts'
 
 const { shared } = texts
 
-/** What every kind of records has. */
+/** The fields of every kind of records. */
 export type AccountRecord = Pick<Project, 'account' | 'id' | 'name' | 'enabled' | 'createdAt'>
 
 type Named = Pick<AccountRecord, 'account' | 'name'>
@@ -102,7 +102,7 @@ export function useRecords<T extends AccountRecord>(kind: Kind<T>): Records<T> {
   }
 }
 
-/** What the form of a new record is given. */
+/** The properties of the form of a new record. */
 export interface CreateProps<T> {
   readonly account: string
   readonly close: () => void
@@ -117,7 +117,7 @@ export interface CreateProps<T> {
 interface RecordPageProps<T extends AccountRecord> {
   readonly records: Records<T>
   readonly columns: readonly Column<T>[]
-  /** What is shown of one beside the list. */
+  /** The view of one beside the list. */
   readonly beside?: (record: T) => ComponentChildren
   /** The form of a new one. */
   readonly form: (props: CreateProps<T>) => ComponentChildren
@@ -201,7 +201,7 @@ function Opened<T extends AccountRecord>({ records, children }: OpenedProps<T>) 
   )
 }
 
-/** What several lists show of a record. */
+/** The columns that several lists have. */
 export const NAME: Column<AccountRecord> = { title: shared.name, cell: ({ name }) => <Name name={name} /> }
 export const STATE: Column<AccountRecord> = {
   title: shared.state,
@@ -215,12 +215,12 @@ export const CREATED: Column<AccountRecord> = {
   hiddenOn: 'tablet',
 }
 
-/** What can be done with a record after it was asked for. */
+/** An action on a record after a confirmation. */
 export interface Action {
   readonly text: string
   readonly why: Why | undefined
   readonly danger?: boolean
-  /** What asks. */
+  /** The dialog that asks. */
   readonly dialog: (close: () => void) => ComponentChildren
 }
 

@@ -12,7 +12,7 @@ import { ActButton } from '../../parts/act-button.tsx'
 
 const { shared } = texts
 
-/** A name that somebody chose: in a direction of its own, whole for those who point at it. */
+/** A name that a user chose: with its own direction, and whole for those who point at it. */
 export function Name({ name }: { readonly name: string }) {
   return (
     <bdi class="name" title={name}>
@@ -48,7 +48,7 @@ export function State({ enabled }: { readonly enabled: boolean }) {
 
 interface ActProps {
   readonly text: string
-  /** What a reader of the screen hears, where the text alone is not enough. */
+  /** The text for a screen reader, where the text alone is not enough. */
   readonly label?: string
   /** Why it cannot be used. */
   readonly why: Why | undefined

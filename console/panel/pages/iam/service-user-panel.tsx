@@ -1,4 +1,4 @@
-/** The panel of a service user: what it is, what it may obtain and open, and what can be done with it. */
+/** The panel of a service user: what it is, what it may obtain and open, and the actions on it. */
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { Facts } from '../../../ui/parts.tsx'
@@ -119,7 +119,7 @@ function Permissions({ permissions }: Granted) {
   )
 }
 
-/** What fits into a row. */
+/** The permissions that fit into a row. */
 export function PermissionsShort({ permissions }: Granted) {
   const { scope, projects } = draftOf(permissions)
   if (scope === 'none') return <span class="dim">{permission.none}</span>
@@ -132,7 +132,7 @@ interface ChangeProps {
   readonly changed: (user: ServiceUser | undefined, text: string) => void
 }
 
-/** What is not touched is not sent. */
+/** Untouched values are not sent. */
 function ChangeServiceUser({ user, close, changed }: ChangeProps) {
   const { account, name, permissions: held, roles: heldRoles } = user
   const api = useApi()

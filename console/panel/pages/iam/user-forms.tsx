@@ -46,7 +46,7 @@ interface ChangeProps {
   readonly changed: (user: ControlPanelUser | undefined, text: string) => void
 }
 
-/** What is not touched is not sent. */
+/** Untouched values are not sent. */
 export function ChangeUser({ user, close, changed }: ChangeProps) {
   const { account, name, roles: held, owner: heldOwner } = user
   const api = useApi()

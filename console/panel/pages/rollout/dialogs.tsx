@@ -1,5 +1,5 @@
 /**
- * What is asked before another matrix is put in force: why, and whether somebody saw what it opens. A
+ * The questions before another matrix is put in force: why, and whether the user saw the flips. A
  * promotion and the way back ask alike.
  */
 import { useId, useState } from 'preact/hooks'
@@ -165,7 +165,7 @@ interface ChangeProps {
   readonly isUnknown: boolean
 }
 
-/** What the way back opens and closes. */
+/** The cells that the way back opens and closes. */
 function Change({ compared, isUnknown }: ChangeProps) {
   if (isUnknown)
     return (
@@ -181,7 +181,7 @@ function Change({ compared, isUnknown }: ChangeProps) {
   )
 }
 
-/** What somebody types who has seen what opens. */
+/** The numbers that a user types who has seen the flips. */
 type Typed = Readonly<Record<'opened' | 'loosened' | 'unseen', string>>
 
 const NOTHING_TYPED: Typed = { opened: '', loosened: '', unseen: '' }
@@ -227,7 +227,7 @@ function Confirmations<T extends Typed>({ form, opening }: ConfirmationsProps<T>
   )
 }
 
-/** Does it, unless another matrix is there than the one that somebody looked at. */
+/** Does it, unless another matrix is there than the one that the user looked at. */
 function orReplaced<T>(replaced: () => void, work: (typed: T) => Promise<void>) {
   return async (typed: T): Promise<void> => {
     try {

@@ -1,4 +1,4 @@
-/** Which matrix is in force, and the cells in which two matrices differ, as hooks. */
+/** The matrix in force, and the cells in which two matrices differ, as hooks. */
 import { useCallback, useMemo } from 'preact/hooks'
 import { inSlices } from '../../../ui/in-slices.ts'
 import { useApi, usePanel } from '../../context.tsx'
@@ -64,6 +64,6 @@ export function useCompared(
   )
   const loaded = useLoaded<Compared | undefined>(load)
   const [first, second] = loaded.value?.of ?? []
-  // What is there may be of the matrices before.
+  // The value may be of the matrices before.
   return first === before && second === after ? loaded : { ...loaded, value: undefined }
 }

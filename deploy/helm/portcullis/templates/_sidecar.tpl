@@ -62,7 +62,7 @@ data:
 - name: portcullis-data
 {{- if .Values.sidecar.data }}
   secret: { secretName: {{ .Values.sidecar.data }}, defaultMode: 288 }
-# What this pod knows of the directory, and the changes that it made: docs/operate/postgresql.md. A larger one gets the pod evicted.
+# This pod's knowledge of the directory, and its changes: docs/operate/postgresql.md. A larger one gets the pod evicted.
 - name: portcullis-known
   emptyDir: { sizeLimit: 1Gi }
 {{- else }}

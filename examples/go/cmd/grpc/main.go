@@ -1,5 +1,5 @@
-// A service of gRPC whose calls pass if their token opens the API. It is the standard health service, so that this example needs no
-// proto of its own.
+// A service of gRPC whose calls pass if their token opens the API. It is the standard health service, so that this example needs
+// no separate proto.
 package main
 
 import (

@@ -1,4 +1,4 @@
-/** What the text and the Markdown of a comparison say alike. */
+/** The common part of the text and the Markdown of a comparison. */
 import type {
   AllowedFlip,
   CellFlip,
@@ -15,7 +15,7 @@ import { counted } from '../../terminal/output.ts'
 /** One of the two matrices. */
 export interface Side {
   readonly name: string
-  /** What keeps it from being loaded, with the places. Empty: it is finished. */
+  /** The problems that keep it from being loaded, with their places. Empty: it is finished. */
   readonly problems: readonly Problem[]
 }
 
@@ -25,7 +25,7 @@ export interface Diff {
   readonly after: Side
   readonly comparison: Comparison
   readonly judged: Judged
-  /** What `--fail-on` found: flips of its direction that nobody signed off. */
+  /** The findings of `--fail-on`: flips of its direction that were not signed off. */
   readonly failing: readonly Flip[]
   /** Whether `--fail-on` found that the new matrix is not finished: its conflicts may close more cells. */
   readonly unsettled: boolean
@@ -76,13 +76,13 @@ export function conflictsOf({ before, after }: CellFlip): readonly string[] {
   return [...new Set([...after.conflicts, ...before.conflicts])]
 }
 
-/** The entries that cover some flips, each once; empty: nobody signed them off. */
+/** The entries that cover some flips, each once; empty: they were not signed off. */
 export function signaturesOf({ signedOff }: Judged): (...flips: readonly Flip[]) => readonly AllowedFlip[] {
   const entries = new Map(signedOff.map(({ flip, by }) => [flip, by]))
   return (...flips) => [...new Set(flips.flatMap((flip) => entries.get(flip) ?? []))]
 }
 
-/** What `--fail-on` found; empty: nothing. */
+/** The findings of `--fail-on`; empty: none. */
 export function verdictOf({ failing, unsettled }: Diff): string {
   return [
     ...(failing.length === 0 ? [] : [`not signed off: ${counted(failing.length, 'flip')}`]),
@@ -95,14 +95,14 @@ export const GROUNDS = {
   row: 'same section, same kinds and a similar id',
 } as const
 
-/** A line of a list: what became of an item, its id, and its fields. */
+/** A line of a list: the change of an item, its id, and its fields. */
 export interface ListLine {
   readonly what: 'new' | 'gone' | 'changed'
   readonly id: string
   readonly fields: readonly FieldChange[]
 }
 
-/** The lists that differ, by their headings. Of the kinds, what does not flip. */
+/** The lists that differ, by their headings. The changes of the kinds that do not flip. */
 export function listsOf({ kindFlips, tokenKinds, apis, conflicts, statements }: Comparison) {
   const flipped = new Set(kindFlips.map(({ kind, field }) => `${kind} ${field.replace(/\..*/, '')}`))
   const changed = tokenKinds.changed
@@ -138,7 +138,7 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** What is wrong with a matrix that is not finished; `portcullis matrix lint` says what to write. */
+/** The fault of an unfinished matrix; `portcullis matrix lint` says what to write. */
 export function problemText({ path, expected }: Problem): string {
   const text = path === '' ? expected : `${path}: ${expected}`
   return text.length > PROBLEM_LENGTH_MAX ? `${text.slice(0, PROBLEM_LENGTH_MAX)}…` : text

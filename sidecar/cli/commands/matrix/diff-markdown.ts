@@ -97,7 +97,7 @@ function renameText({ from, to, because, lost, gained }: Rename, signed: string)
   const kindsOf = (flips: readonly CellFlip[]) =>
     flips.length === 0 ? '' : `: ${flips.map(({ kind }) => code(kind)).join(', ')}`
   return [
-    `${code(from)} → ${code(to)} (${GROUNDS[because]}). Who asks for ${code(from)} gets \`UNKNOWN_API\`${kindsOf(lost)}`,
+    `${code(from)} → ${code(to)} (${GROUNDS[because]}). A caller of ${code(from)} gets \`UNKNOWN_API\`${kindsOf(lost)}`,
     ...(gained.length === 0 ? [] : [`${code(to)} opens${kindsOf(gained)}`]),
     ...(signed === '' ? [] : [`signed off ${signed}`]),
   ].join('; ')
@@ -132,7 +132,7 @@ function problemList({ name, problems }: Side): string[] {
 }
 
 /**
- * A text as code, in which nothing is markup and nobody is mentioned. The fence is longer than any run of
+ * A text as code, without markup and mentions of users. The fence is longer than any run of
  * backticks in the text; a bar would end the column of a table.
  */
 function code(text: string): string {

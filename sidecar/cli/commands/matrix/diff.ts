@@ -21,10 +21,10 @@ export function addDiffCommand(matrix: Command): void {
     .addOption(
       new Option(
         '--fail-on <direction>',
-        'exit with 1 where a cell or a fact of a kind flips so and nobody signed it off',
+        'exit with 1 where a cell or a fact of a kind flips so and was not signed off',
       ).choices([...['opened', 'closed', 'any']]),
     )
-    .option('--allow <file>', 'YAML or JSON file of the flips that somebody signed off, each until a day')
+    .option('--allow <file>', 'YAML or JSON file of the flips that were signed off, each until a day')
   addHelpParts(command, {
     examples: [
       'matrix diff --base HEAD matrix.json',
@@ -34,8 +34,8 @@ export function addDiffCommand(matrix: Command): void {
     exitCodes:
       '0 done, 1 a flip that --fail-on names is not signed off, or with --fail-on NEW is not finished, 2 no answer',
     notes: [
-      'What is looser counts as opened, and what is tighter as closed. What is only changed of a kind counts as both.',
-      'A revision is said as one: with `git:` or --base. What could be a file as well is refused, and so is a name that several branches and tags have.',
+      'A looser fact counts as opened, and a tighter one as closed. A fact of a kind that is neither counts as both.',
+      'A revision is said as one: with `git:` or --base. A name that could be a file as well is refused, and so is a name that several branches and tags have.',
       'A matrix that does not declare its conflicts as it should is compared all the same, with its problems beside.',
       'Text and Markdown list the first 100 of each kind of change and count the others; JSON has all.',
     ],

@@ -130,7 +130,7 @@ function addKindOptions(command: Command): Command {
     .option('--header <name>', 'request header that carries it', 'Authorization')
     .option('--scheme <scheme>', 'authentication scheme before it, for example Bearer')
     .option('--prefix <prefix>', 'what every token of the kind begins with')
-    .option('--family <family>', 'kinds of one family are told apart by their scope (default: the id)')
+    .option('--family <family>', 'kinds of one family are distinguished by their scope (default: the id)')
     .option('--scope-level <level>', 'what a token is bound to: account or project', 'account')
     .option('--issued-to <holder>', 'type of its holder', 'user')
     .option('--obtained-by <way>', 'how it is obtained: issue or control_panel', 'issue')

@@ -22,7 +22,7 @@ import { counted, print, printJson } from '../../terminal/output.ts'
 import { paint } from '../../terminal/terminal.ts'
 import { AS_IN_THE_MATRIX } from './diff-lines.ts'
 
-/** What every command that edits takes. */
+/** The options of every command that edits. */
 export interface EditOptions {
   readonly matrix: string
   readonly table?: boolean
@@ -162,7 +162,7 @@ function modeLines(where: string, comparison: Comparison, mode: Mode): string[] 
   return lines.length > 0 ? [`${where}:`, ...lines] : [`${where}: opens and closes nothing`]
 }
 
-/** What becomes of the kinds themselves. */
+/** The changes of the kinds themselves. */
 function kindLines({ kindFlips }: Comparison): string[] {
   const lines = kindFlips.map((flip) => {
     const { direction, kind, field } = flip

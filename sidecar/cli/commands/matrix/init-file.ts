@@ -13,7 +13,7 @@ const SCHEMA_FILE = 'matrix.schema.json'
 /**
  * Writes a matrix and its schema. @returns the path of the schema
  *
- * @throws MatrixError where what was given makes no valid matrix; CommandError where the file is there
+ * @throws MatrixError where the input makes no valid matrix; CommandError where the file is there
  */
 export function writeNewMatrix(file: string, made: NewMatrix): string {
   const form = matrixForm(file)
@@ -26,7 +26,7 @@ export function writeNewMatrix(file: string, made: NewMatrix): string {
   const schemaFile = join(dirname(file), SCHEMA_FILE)
   const schemaText = `${JSON.stringify(schema, undefined, 2)}\n`
   try {
-    // `wx`: what is there stays.
+    // `wx`: an existing file stays.
     writeFileSync(file, text, { flag: 'wx' })
     if (!existsSync(schemaFile) || readFileSync(schemaFile, 'utf8') !== schemaText)
       writeFileSync(schemaFile, schemaText)

@@ -60,10 +60,10 @@ export function addMatrixInitCommand(matrix: Command, terminal: Terminal): void 
   })
 }
 
-/** What stands for no scheme among the answers. */
+/** The answer that stands for no scheme. */
 const NO_SCHEME = 'none'
 
-/** Who is asked is most likely to mean this one. A script has the scheme that it gives. */
+/** A person who is asked most likely means this one. A script has the scheme that it gives. */
 function schemeFor(header: string, asked: boolean): string {
   return asked && header.toLowerCase() === 'authorization' ? 'Bearer' : NO_SCHEME
 }

@@ -1,4 +1,4 @@
-/** What the linter found, for people and for the programs that show it beside the lines of a file. */
+/** The findings of the linter, for people and for the programs that show it beside the lines of a file. */
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { FINDINGS, type Finding, type FindingCode, type FindingsReport } from '../../../../matrix/index.ts'
@@ -48,13 +48,13 @@ function findingText(file: string | undefined, finding: Finding): string {
   return `${place}${mark}${path === '' ? '' : `${path}: `}${expectedOf(finding)}`
 }
 
-/** Of a fault of the text itself, what was expected says the place once more. */
+/** The expected value of a fault of the text itself repeats the place. */
 function expectedOf({ expected, line, column }: Finding): string {
   const place = ` at line ${line}, column ${column}`
   return expected.endsWith(place) ? expected.slice(0, -place.length) : expected
 }
 
-/** What to do about each code that was found. */
+/** The remedy for each code that was found. */
 function fixesOf(found: readonly Finding[]): string[] {
   const fixes = new Map(found.flatMap(({ code, fix }) => (code && fix ? [[code, fix] as const] : [])))
   if (fixes.size === 0) return []

@@ -66,7 +66,7 @@ function handDown(command: Command, subcommand: Command): void {
   }
 }
 
-/** What a sidecar with these rules sends, so that both commands and calls have the same fields. */
+/** The message of a sidecar with these rules, so that both commands and calls have the same fields. */
 async function matrixMessage(engine: Engine): Promise<object | undefined> {
   const { GetMatrixResponse } = await import('../../../../proto/gen/portcullis/v1/authorization.ts')
   const { matrixResponse } = await import('../../../contract/matrix-messages.ts')

@@ -1,11 +1,11 @@
 /**
- * The matrices of a directory without a sidecar, as the calls of one say them: where what is in force keeps
- * one from serving, there is a way back.
+ * The matrices of a directory without a sidecar, as the calls of one say them: where the matrix in force
+ * keeps one from serving, there is a way back.
  */
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { commandLine } from '../../../authority/actor.ts'
 import type { Administration } from '../../../authority/administration/administration.ts'
-import { changeDirectory } from '../../../authority/administration/change.ts'
+import { changeDirectory } from '../../../authority/administration/change-directory.ts'
 import { expectDataFolder } from '../../../base/data-folder.ts'
 import { readConfig } from '../../../config/config.ts'
 import { requestedMatrix, rolloutMessage } from '../../../contract/rollout-messages.ts'

@@ -1,4 +1,4 @@
-/** The file of the flips that somebody signed off: reads it and checks it. */
+/** The file of the flips that were signed off: reads it and checks it. */
 import { type Problem, problemsBy, problemText } from '../../../../matrix/document/index.ts'
 import type { AllowedFlip } from '../../../../matrix/index.ts'
 import { isIsoDate } from '../../../base/day.ts'

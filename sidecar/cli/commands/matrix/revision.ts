@@ -9,7 +9,7 @@ import { CommandError, usageError } from '../../terminal/errors.ts'
 /** Git answers in milliseconds, unless it must fetch what a partial clone left out. */
 const GIT_MS_MAX = 60_000
 
-/** What a file of a revision begins with. */
+/** The prefix of a file of a revision. */
 const GIT = 'git:'
 
 /** How git takes the whole id of a commit, whatever else has that name. */
@@ -25,8 +25,8 @@ export function inRevision(revision: string, path: string): string {
 }
 
 /**
- * Reads `PATH`, or `git:REVISION:PATH` as git takes the rest of it. Which of both it is never depends on
- * which files there are: else a change could choose what it is compared with, by a file that it adds.
+ * Reads `PATH`, or `git:REVISION:PATH` as git takes the rest of it. The choice never depends on the files
+ * that exist: else a change could choose what it is compared with, by a file that it adds.
  *
  * @throws CommandError, MatrixError or Error that names what cannot be read
  */
@@ -54,7 +54,7 @@ function refuseEither(name: string): void {
   )
 }
 
-/** Of several refs git takes the first: a tag of the name of a branch, which anyone may have pushed. */
+/** Of several refs git takes the first: a tag of the name of a branch, which any author may have pushed. */
 async function severalRefs(name: string, short: string): Promise<CommandError> {
   const named = ['refs/tags', 'refs/heads', 'refs/remotes'].map((folder) => `${folder}/${short}`)
   const { stdout } = await git('for-each-ref', '--format=%(refname)', ...named)

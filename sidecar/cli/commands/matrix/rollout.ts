@@ -28,7 +28,7 @@ function addShadow(matrix: Command): void {
     examples: ['matrix shadow', 'matrix shadow --json'],
     notes: [
       OPERATOR_NOTE,
-      'What was counted is of the process that answers; the metric `portcullis_shadow_differences_total` has all.',
+      'The counts are of the process that answers; the metric `portcullis_shadow_differences_total` has all.',
     ],
   }).action(async (options: ShadowOptions) => (await import('./run-rollout.ts')).showShadow(options))
 }
@@ -50,8 +50,7 @@ function addPromote(matrix: Command, terminal: Terminal): void {
       'matrix promote --reason agreed --allow allowed.yaml --since 1d',
       'matrix promote --reason agreed --max-opened 2',
     ],
-    exitCodes:
-      '0 in force, 1 something would open that nobody signed off, or the shadow is too young; 2 no answer',
+    exitCodes: '0 in force, 1 a cell would open without a sign-off, or the shadow is too young; 2 no answer',
     notes: [OPERATOR_NOTE, ...GATE_NOTES],
   }).action(async ({ reason, ...options }: Partial<PromoteOptions>) => {
     const given = { ...(options as PromoteOptions), reason: reasonOf(reason) }
@@ -67,7 +66,7 @@ function addRollBack(matrix: Command, terminal: Terminal): void {
     )
     .option('--reason <text>', 'why, for the audit trail; it must be given')
     .option('--to <digest>', 'one of the last ten, by its digest or the beginning of it')
-    .option('--to-configured', 'each process has the matrix of its own configuration again')
+    .option('--to-configured', 'each process has the matrix of its configuration again')
   addGateOptions(command).option(
     '--unseen',
     'go back although the sidecar no longer has one of the two matrices, so that what opens is not known',
@@ -88,7 +87,7 @@ function addRollBack(matrix: Command, terminal: Terminal): void {
       'matrix rollback --to sha256:4f1a --reason incident-17 --allow allowed.yaml',
       'matrix rollback --offline --config portcullis.yaml --reason incident-17',
     ],
-    exitCodes: '0 in force, 1 something would open that nobody signed off, or it is not known; 2 no answer',
+    exitCodes: '0 in force, 1 a cell would open without a sign-off, or it is not known; 2 no answer',
     notes: [OPERATOR_NOTE, '`matrix shadow` shows the last ten.', ...GATE_NOTES],
   }).action(async ({ reason, ...options }: Partial<RollBackOptions>) => {
     if (options.to !== undefined && options.toConfigured)
@@ -103,22 +102,22 @@ const CONFIG_OF_SIDECAR =
 
 const GATE_NOTES = [
   'A cell counts as opened if it opens in one of the modes.',
-  'What is changed of a kind, and neither looser nor tighter, counts as loosened.',
+  'A changed fact of a kind that is neither looser nor tighter counts as loosened.',
 ]
 
-/** What may open. A promotion and the way back ask alike. */
+/** The options for what may open. A promotion and the way back ask alike. */
 function addGateOptions(command: Command): Command {
   return command
-    .option('--allow <file>', 'YAML or JSON file of the flips that somebody signed off, each until a day')
+    .option('--allow <file>', 'YAML or JSON file of the flips that were signed off, each until a day')
     .option(
       '--max-opened <cells>',
-      'how many cells may open that nobody signed off (default: none)',
+      'how many cells may open without a sign-off (default: none)',
       countFor('--max-opened', 'cells'),
       0,
     )
     .option(
       '--max-loosened <facts>',
-      'how many facts of kinds may be looser that nobody signed off (default: none)',
+      'how many facts of kinds may be looser without a sign-off (default: none)',
       countFor('--max-loosened', 'facts'),
       0,
     )

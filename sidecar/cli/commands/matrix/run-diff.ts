@@ -1,4 +1,4 @@
-/** What `portcullis matrix diff` does. It is loaded when the command runs. */
+/** The work of `portcullis matrix diff`. It is loaded when the command runs. */
 import { finish, type Matrix } from '../../../../engine/index.ts'
 import {
   type AllowedFlip,

@@ -1,4 +1,4 @@
-/** What `portcullis matrix query` does. It is loaded when the command runs. */
+/** The work of `portcullis matrix query`. It is loaded when the command runs. */
 import { carriageOf, type Matrix } from '../../../../engine/index.ts'
 import { type QueryAnswer, QueryError, queryMatrix, supportMatrix } from '../../../../matrix/index.ts'
 import { columns } from '../../../base/text-table.ts'

@@ -1,4 +1,4 @@
-/** What `portcullis matrix shadow`, `promote` and `rollback` do. It is loaded when one of them runs. */
+/** The work of `portcullis matrix shadow`, `promote` and `rollback`. It is loaded when one of them runs. */
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { compile } from '../../../../engine/index.ts'
 import {
@@ -24,7 +24,7 @@ import { diffText } from './diff-text.ts'
 import type { RollBackCalls } from './offline-rollout.ts'
 import { readAllowedFlips } from './read-allowed-flips.ts'
 
-/** What keeps another matrix from being put in force. */
+/** The bounds on putting another matrix in force. */
 interface GateOptions {
   /** The file of the flips that were signed off. */
   readonly allow?: string
@@ -33,7 +33,7 @@ interface GateOptions {
   readonly maxLoosened: number
 }
 
-/** What keeps another matrix from being put in force. */
+/** The bounds on putting another matrix in force. */
 interface GateOptions {
   /** The file of the flips that were signed off. */
   readonly allow?: string
@@ -176,7 +176,7 @@ export async function rollBack(options: RollBackOptions, terminal: Terminal): Pr
 }
 
 /**
- * What the configuration of this host names, and the matrix does not have; `undefined`: no configuration was
+ * The ids in the configuration of this host that the matrix does not have; `undefined`: no configuration was
  * given. The log of each sidecar says it, too.
  */
 async function deniedUnder(
@@ -193,18 +193,18 @@ function deniedText(problem: string): string {
   return paint('yellow', `warning: ${problem}; its requests will be denied`)
 }
 
-/** Why another matrix is not put in force: what it opens, and was not signed off. Empty: it may be. */
+/** Why another matrix is not put in force: its flips without a sign-off. Empty: it may be. */
 function refusalsOf({ left }: Judged, { maxOpened, maxLoosened }: GateOptions): string[] {
   const opening = left.filter((flip) => bearsOn(flip, 'opened'))
   const opened = opening.filter(isOfCell).length
   const loosened = opening.length - opened
   return [
     ...(opened > maxOpened
-      ? [`${counted(opened, 'cell')} would open that nobody signed off; --max-opened is ${maxOpened}`]
+      ? [`${counted(opened, 'cell')} would open without a sign-off; --max-opened is ${maxOpened}`]
       : []),
     ...(loosened > maxLoosened
       ? [
-          `${counted(loosened, 'fact')} of kinds would be loosened or changed that nobody signed off; --max-loosened is ${maxLoosened}`,
+          `${counted(loosened, 'fact')} of kinds would be loosened or changed without a sign-off; --max-loosened is ${maxLoosened}`,
         ]
       : []),
   ]

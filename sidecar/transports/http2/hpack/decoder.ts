@@ -24,12 +24,12 @@ export class CompressionError extends Error {
   override readonly name = 'CompressionError'
 }
 
-/** A block has so many fields that it is an attack. */
+/** A block has more fields than any client sends: an attack. */
 export class TooManyFields extends Error {
   override readonly name = 'TooManyFields'
 }
 
-/** What a block contained. */
+/** The content of a block. */
 export interface HeaderList {
   /** In the order of the block, as many as fit in the limit. */
   readonly fields: HeaderField[]

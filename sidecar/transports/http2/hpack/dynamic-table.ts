@@ -19,7 +19,7 @@ export class DynamicTable {
   /** Increases with every change: as long as it stays the same, equal bytes mean equal fields. */
   version = 0
 
-  /** @param bytesMax the most that a size update may ask for: what the settings say (§4.2) */
+  /** @param bytesMax the most that a size update may ask for: that of the settings (§4.2) */
   constructor(bytesMax: number) {
     this.#limit = bytesMax
     this.#bytesMax = bytesMax

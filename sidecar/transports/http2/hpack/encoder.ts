@@ -1,6 +1,6 @@
 /**
  * Writes header blocks (RFC 7541). Fields that every answer has enter the peer's dynamic table once; from
- * then on each is one byte. Nothing else enters it, so it never needs to evict.
+ * then on each is one byte. No other field enters it, so it never needs to evict.
  */
 import { FIELD_OVERHEAD_BYTES } from './header-field.ts'
 import { encodeHuffman, huffmanLength } from './huffman.ts'
@@ -32,7 +32,7 @@ export class RepeatedFields {
   }
 }
 
-/** A block that was encoded when the table had so many entries. */
+/** A block that was encoded when the table had a given number of entries. */
 interface Encoded {
   readonly bytes: Buffer
   readonly entries: number

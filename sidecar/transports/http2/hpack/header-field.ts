@@ -1,6 +1,6 @@
-/** A header field, and what RFC 9113 says about it alone. */
+/** A header field, and the rules of RFC 9113 for it alone. */
 
-/** What each entry of the dynamic table costs besides its name and its value, in bytes (RFC 7541, §4.1). */
+/** The cost of each entry of the dynamic table besides its name and its value, in bytes (RFC 7541, §4.1). */
 export const FIELD_OVERHEAD_BYTES = 32
 
 export class HeaderField {

@@ -40,7 +40,7 @@ interface Tables {
   readonly codes: Float64Array
   /** By state and four bits. */
   readonly steps: Uint32Array
-  /** By state: whether a string may end there, because what was read since the last octet is padding. */
+  /** By state: whether a string may end there, because the bits since the last octet are padding. */
   readonly mayEnd: Uint8Array
 }
 

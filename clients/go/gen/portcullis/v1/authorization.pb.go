@@ -249,7 +249,7 @@ func (x *TokenClaims) GetScope() *Scope {
 	return nil
 }
 
-// The request that a credential came with, as it arrived: nothing of it decoded, merged or corrected.
+// The request that a credential came with, as it arrived: neither decoded, merged nor corrected.
 type HttpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Method, for example `GET`.
@@ -444,8 +444,8 @@ type Subject struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The holder's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// `service_user` or `control_panel_user`; `user` where an upstream vouches, which does not say which of the
-	// two.
+	// `service_user` or `control_panel_user`; `user` where an upstream verifies the token, which does not say
+	// which of the two.
 	Type          string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -511,7 +511,7 @@ type VerifiedToken struct {
 	Scope *Scope `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
 	// The holder of the token.
 	Subject *Subject `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Identifies the token without revealing it. `Revoke` accepts it, unless an upstream vouches for the token:
+	// Identifies the token without revealing it. `Revoke` accepts it, unless an upstream verifies the token:
 	// such a token is revoked by its value.
 	TokenId string `protobuf:"bytes,4,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
 	// When it was issued.
@@ -520,7 +520,7 @@ type VerifiedToken struct {
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// The roles of the holder in the scope, as the upstream names them. Empty for tokens of the directory.
 	Roles []string `protobuf:"bytes,7,rep,name=roles,proto3" json:"roles,omitempty"`
-	// Name of the upstream that vouches for the token. Empty: the sidecar's own directory does.
+	// Name of the upstream that verifies the token. Empty: the sidecar's own directory does.
 	Authority string `protobuf:"bytes,8,opt,name=authority,proto3" json:"authority,omitempty"`
 	// Id of the project of its scope, by which `WatchChanges` names it. Empty: it has none.
 	ProjectId string `protobuf:"bytes,9,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
@@ -630,7 +630,7 @@ func (x *VerifiedToken) GetDerivedFrom() []string {
 	return nil
 }
 
-// What the routes of the sidecar say of a request.
+// The result of the sidecar's routes for a request.
 type FoundRoute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// API id. Empty: the request is refused.
@@ -728,7 +728,7 @@ type CheckResponse struct {
 	// The position of the directory that the answer is true of. Unset: it is not about a token of the
 	// directory.
 	Position *Position `protobuf:"bytes,14,opt,name=position,proto3" json:"position,omitempty"`
-	// What the routes say, if the check has a `request`. Where they refuse it, the reason is
+	// The result of the routes, if the check has a `request`. Where they refuse it, the reason is
 	// `REASON_UNKNOWN_API`, `message` says what was expected of the request, and the matrix was not asked.
 	Route *FoundRoute `protobuf:"bytes,15,opt,name=route,proto3" json:"route,omitempty"`
 	// Authentication scheme before the token in `header`, for example `Bearer`. Empty: the token alone.
@@ -2032,11 +2032,11 @@ func (x *WatchMatrixResponse) GetMatrix() *Matrix {
 // Asks for what becomes void.
 type WatchChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes.
+	// Account numbers. Only changes of these accounts, and those of none, are sent. Empty: all changes.
 	Accounts []string `protobuf:"bytes,1,rep,name=accounts,proto3" json:"accounts,omitempty"`
-	// The highest position that the follower was told, of an earlier stream. What became void since is told
-	// first. Unset, a position that is older than what this sidecar remembers, or another basis: everything is
-	// void. A position that its directory does not have: `DIRECTORY_CHANGES_LOST`.
+	// The highest position that the follower received, of an earlier stream. Facts that became void since are
+	// sent first. Unset, a position that is older than what this sidecar remembers, or another basis:
+	// everything is void. A position that its directory does not have: `DIRECTORY_CHANGES_LOST`.
 	After         *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2168,7 +2168,7 @@ func (x *Voided) GetProjectIds() []string {
 	return nil
 }
 
-// What the rules answer in one cell, for each question that they tell apart.
+// The answers of the rules in one cell, one for each question that they distinguish.
 type CellReasons struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Twenty reasons. The first twelve are for verified tokens: three scopes (not valid, an account, a project)
@@ -2421,7 +2421,7 @@ type isRouteSource_Source interface {
 }
 
 type RouteSource_Segment struct {
-	// Index of a capture of the path, from 0: what follows its text.
+	// Index of a capture of the path, from 0: the part behind its text.
 	Segment uint32 `protobuf:"varint,1,opt,name=segment,proto3,oneof"`
 }
 
@@ -2457,7 +2457,7 @@ type Route struct {
 	Api string `protobuf:"bytes,5,opt,name=api,proto3" json:"api,omitempty"`
 	// Unset: only the matrix decides.
 	Account *RouteSource `protobuf:"bytes,6,opt,name=account,proto3" json:"account,omitempty"`
-	// Unset: the resource belongs to no project.
+	// Unset: the resource does not belong to a project.
 	Project       *RouteSource `protobuf:"bytes,7,opt,name=project,proto3" json:"project,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2610,7 +2610,7 @@ type Rules struct {
 	// Never set. Older clients go by it, and take some requests for those of a route that not every server
 	// takes for them. Without it they ask about each request.
 	Routes *Routes `protobuf:"bytes,4,opt,name=routes,proto3" json:"routes,omitempty"`
-	// Unset: the sidecar has none, or too many to tell them. A client must ask about each request.
+	// Unset: the sidecar has none, or too many to send them. A client must ask about each request.
 	ExactRoutes   *Routes `protobuf:"bytes,5,opt,name=exact_routes,json=exactRoutes,proto3" json:"exact_routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2688,7 +2688,7 @@ type WatchChangesResponse struct {
 	Position *Position `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
 	// The rules from now on. The first response has them.
 	Rules *Rules `protobuf:"bytes,2,opt,name=rules,proto3" json:"rules,omitempty"`
-	// What is void from now on. Unset: nothing.
+	// The facts that are void from now on. Unset: nothing.
 	Voided *Voided `protobuf:"bytes,3,opt,name=voided,proto3" json:"voided,omitempty"`
 	// How long the follower may answer from memory, beginning when the sidecar sent this response. Without a
 	// further response it must ask then.
@@ -2781,8 +2781,8 @@ type DescribeTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tokens. Secrets. At most 1,000.
 	Tokens []string `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
-	// The highest position that the follower was told. A directory that does not have it has lost changes, and
-	// describes nothing: `DIRECTORY_CHANGES_LOST`. Unset: it was told none.
+	// The highest position that the follower received. A directory that does not have it has lost changes, and
+	// describes nothing: `DIRECTORY_CHANGES_LOST`. Unset: it received none.
 	After         *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2832,7 +2832,7 @@ func (x *DescribeTokensRequest) GetAfter() *Position {
 	return nil
 }
 
-// What the directory knows of a token.
+// The directory's knowledge of a token.
 type DescribedToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The token. Unset: it is not genuine.
@@ -2896,7 +2896,7 @@ func (x *DescribedToken) GetAddresses() []string {
 	return nil
 }
 
-// What the directory knows of the tokens.
+// The directory's knowledge of the tokens.
 type DescribeTokensResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each token, in the same order.
@@ -2991,7 +2991,7 @@ func (*GetPromotedMatrixRequest) Descriptor() ([]byte, []int) {
 // The promoted matrix.
 type GetPromotedMatrixResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Digest of the matrix. Empty: none was promoted, and each process has that of its own configuration.
+	// Digest of the matrix. Empty: none was promoted, and each process has that of its configuration.
 	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The matrix as JSON, compressed by gzip.
 	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`

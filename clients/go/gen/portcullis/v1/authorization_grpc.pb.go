@@ -62,10 +62,9 @@ type AuthorizationServiceClient interface {
 	WatchMatrix(ctx context.Context, in *WatchMatrixRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMatrixResponse], error)
 	// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-	// remember an answer about a verified token that has a position, once the stream has told that position,
+	// remember an answer about a verified token that has a position, once the stream has sent that position,
 	// and if its basis is that of the stream: the answer may come from another process, which has read other
-	// keys.
-	// The stream ends when the sidecar stops.
+	// keys. The stream ends when the sidecar stops.
 	WatchChanges(ctx context.Context, in *WatchChangesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchChangesResponse], error)
 	// Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
@@ -243,10 +242,9 @@ type AuthorizationServiceServer interface {
 	WatchMatrix(*WatchMatrixRequest, grpc.ServerStreamingServer[WatchMatrixResponse]) error
 	// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-	// remember an answer about a verified token that has a position, once the stream has told that position,
+	// remember an answer about a verified token that has a position, once the stream has sent that position,
 	// and if its basis is that of the stream: the answer may come from another process, which has read other
-	// keys.
-	// The stream ends when the sidecar stops.
+	// keys. The stream ends when the sidecar stops.
 	WatchChanges(*WatchChangesRequest, grpc.ServerStreamingServer[WatchChangesResponse]) error
 	// Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it

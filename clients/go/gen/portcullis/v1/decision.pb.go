@@ -326,7 +326,7 @@ type Conflict struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// `contradiction`, `omission`, `duplicate_row` or `overstatement`.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// Which side is followed: `table` or `prose`.
+	// The side that is followed: `table` or `prose`.
 	Resolution string `protobuf:"bytes,3,opt,name=resolution,proto3" json:"resolution,omitempty"`
 	// The reason for this resolution.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`

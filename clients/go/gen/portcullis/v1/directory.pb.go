@@ -604,7 +604,7 @@ type StaticToken struct {
 	// The last four characters of the token, by which a person finds the one that leaked. They are a part of
 	// its checksum. Empty: an earlier version made the token.
 	LastFour string `protobuf:"bytes,8,opt,name=last_four,json=lastFour,proto3" json:"last_four,omitempty"`
-	// What its holder wrote about it. Empty: nothing.
+	// A note of its holder about it. Empty: nothing.
 	Note string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -841,7 +841,7 @@ type Session struct {
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// IP address that the user logged in from.
 	Address string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
-	// What the browser said of itself.
+	// The name that the browser gave itself.
 	Client        string `protobuf:"bytes,6,opt,name=client,proto3" json:"client,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -981,19 +981,19 @@ type AuditRecord struct {
 	Sequence int64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// When it was made.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// Who made it.
+	// Its author.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// The action, for example `service_user.create`.
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
 	// Account number. Empty if the change is about no account.
 	Account string `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
-	// Name of the changed record: of a static token its key name. What has no name, as an IAM token, is named
-	// by its id. Earlier versions named static tokens by their id, too.
+	// Name of the changed record: of a static token its key name. A subject without a name, as an IAM token,
+	// has its id here. Earlier versions named static tokens by their id, too.
 	Subject string `protobuf:"bytes,6,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Id of the changed record: of an account, a project, a user or a token. Empty: it has none, or an earlier
 	// version recorded the change.
 	SubjectId string `protobuf:"bytes,8,opt,name=subject_id,json=subjectId,proto3" json:"subject_id,omitempty"`
-	// The new values, if the action alone does not tell them.
+	// The new values, if the action alone does not show them.
 	Details       *structpb.Struct `protobuf:"bytes,7,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4172,7 +4172,7 @@ type CreateStaticTokenRequest struct {
 	UserName string `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	// Key name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// What the token is for, at most 255 characters. Empty: nothing is written.
+	// The purpose of the token, at most 255 characters. Empty: nothing is written.
 	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4632,7 +4632,7 @@ func (x *ListApplicationCredentialsResponse) GetNextPageToken() string {
 // An application credential of a service user, as Keystone has them. It logs in for one project.
 type ApplicationCredential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id, with which programs log in. It is no secret.
+	// Id, with which programs log in. It is not a secret.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Account number.
 	Account string `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
@@ -5290,7 +5290,7 @@ func (x *KnownAddress) GetAllowed() bool {
 	return false
 }
 
-// Who could still use the tokens of the account from where they are.
+// The users who could still use the tokens of the account from their addresses.
 type PreviewAddressRestrictionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The requester.
@@ -5641,13 +5641,12 @@ func (x *ListAuditRecordsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// What to say of the matrix in force and its shadow.
+// The facts to return about the matrix in force and its shadow.
 type GetMatrixRolloutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the answer has the matrices themselves.
 	Matrices bool `protobuf:"varint,1,opt,name=matrices,proto3" json:"matrices,omitempty"`
-	// Digest of a matrix that somebody would go back to: one of `versions`, or `configured_digest`. The answer
-	// has it, too.
+	// Digest of a matrix to go back to: one of `versions`, or `configured_digest`. The answer has it, too.
 	ToDigest      string `protobuf:"bytes,2,opt,name=to_digest,json=toDigest,proto3" json:"to_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5797,7 +5796,7 @@ func (x *GetMatrixRolloutResponse) GetToMatrix() string {
 	return ""
 }
 
-// A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
+// A matrix that is computed beside the one in force, and decides nothing. Its counts are of this process
 // alone.
 type MatrixShadow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6058,11 +6057,11 @@ func (x *MatrixDifferenceAccount) GetCount() int64 {
 // A matrix that was put in force.
 type MatrixVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Digest of the matrix. Empty: each process had the matrix of its own configuration again.
+	// Digest of the matrix. Empty: each process had the matrix of its configuration again.
 	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// `promoted`; `rolled_back`; `replaced`: it was in force by a configuration when the next one was promoted.
 	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
-	// Who put it in force, as in the audit trail.
+	// The caller that put it in force, as in the audit trail.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Why.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -6137,7 +6136,7 @@ func (x *MatrixVersion) GetPutInForceAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Which matrix to put in force. A sidecar that has another one in force, or another shadow, refuses with
+// The matrix to put in force. A sidecar that has another one in force, or another shadow, refuses with
 // `MATRIX_REPLACED`.
 type PromoteMatrixRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6239,14 +6238,14 @@ func (*PromoteMatrixResponse) Descriptor() ([]byte, []int) {
 	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{98}
 }
 
-// Which matrix to put in force again. A sidecar that has another one in force refuses with `MATRIX_REPLACED`.
+// The matrix to put in force again. A sidecar that has another one in force refuses with `MATRIX_REPLACED`.
 type RollBackMatrixRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Digest of the matrix in force that was looked at.
 	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Why: 1 to 1,000 characters.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Which one.
+	// The matrix.
 	//
 	// Types that are valid to be assigned to To:
 	//
@@ -6351,7 +6350,7 @@ type RollBackMatrixRequest_ToPrevious struct {
 }
 
 type RollBackMatrixRequest_ToConfigured struct {
-	// Each process has the matrix of its own configuration.
+	// Each process has the matrix of its configuration.
 	ToConfigured bool `protobuf:"varint,5,opt,name=to_configured,json=toConfigured,proto3,oneof"`
 }
 

@@ -78,7 +78,7 @@ const (
 //     control panel user may make some calls about themselves.
 //
 // Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that
-// returns a secret needs a proof of who it is that is not older than ten minutes.
+// returns a secret needs a proof of identity that is not older than ten minutes.
 //
 // Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction.
 // The right to make a change is checked again when the change is made. Every change is recorded in the audit
@@ -152,7 +152,7 @@ type DirectoryServiceClient interface {
 	// sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
 	// do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
 	// invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
-	// or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+	// or gets the role `iam.admin`, and when an administrator of the account is disabled, is deleted or
 	// loses that right.
 	CreateInvitation(ctx context.Context, in *CreateInvitationRequest, opts ...grpc.CallOption) (*CreateInvitationResponse, error)
 	// Lists the sessions of a control panel user in the control panel. That user and account administrators may
@@ -631,7 +631,7 @@ func (c *directoryServiceClient) RollBackMatrix(ctx context.Context, in *RollBac
 //     control panel user may make some calls about themselves.
 //
 // Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that
-// returns a secret needs a proof of who it is that is not older than ten minutes.
+// returns a secret needs a proof of identity that is not older than ten minutes.
 //
 // Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction.
 // The right to make a change is checked again when the change is made. Every change is recorded in the audit
@@ -705,7 +705,7 @@ type DirectoryServiceServer interface {
 	// sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
 	// do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
 	// invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
-	// or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+	// or gets the role `iam.admin`, and when an administrator of the account is disabled, is deleted or
 	// loses that right.
 	CreateInvitation(context.Context, *CreateInvitationRequest) (*CreateInvitationResponse, error)
 	// Lists the sessions of a control panel user in the control panel. That user and account administrators may

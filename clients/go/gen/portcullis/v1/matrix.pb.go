@@ -51,7 +51,7 @@ type TokenKind struct {
 	Section string `protobuf:"bytes,11,opt,name=section,proto3" json:"section,omitempty"`
 	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
 	Scheme string `protobuf:"bytes,12,opt,name=scheme,proto3" json:"scheme,omitempty"`
-	// What every token of this kind begins with. Empty: tokens are not told by it.
+	// The prefix of every token of this kind. Empty: it does not identify tokens.
 	Prefix        string `protobuf:"bytes,13,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -17,7 +17,7 @@ export function writeTests(paths: readonly string[], options: TestOptions): void
   const engines = { lenient: engine, strict: compile(matrix, { strict: true }) }
   const text = characterise({ matrix, engines, schema: schemaFrom(file) })
   try {
-    // Tests that somebody has changed by hand are not replaced.
+    // Tests that were changed by hand are not replaced.
     writeFileSync(file, text, { flag: 'wx' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

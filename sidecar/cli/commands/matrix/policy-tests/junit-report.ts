@@ -54,7 +54,7 @@ function failure(place: string, result: TestResult): string {
   return `      <failure message="${text(message)}">${content.map(text).join('\n')}</failure>`
 }
 
-/** A text in XML, on one line: what XML may not have in any form is written as an escape of ours. */
+/** A text in XML, on one line: a character that XML may not have is written as an escape of ours. */
 function text(value: string): string {
   return escapedMarkup(value.toWellFormed()).replace(/[\ufffe\uffff]/g, '\ufffd')
 }

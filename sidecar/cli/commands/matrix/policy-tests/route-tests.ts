@@ -45,7 +45,7 @@ export class TestRoutes {
     }
   }
 
-  /** Which routes found the API of a request; `undefined`: there are none. */
+  /** The routes that found the API of a request; `undefined`: there are none. */
   coverage(): CoveredPart | undefined {
     const all = [...this.#byPath.values()].flatMap((routes) => routes?.all ?? [])
     if (all.length === 0) return undefined

@@ -1,4 +1,4 @@
-/** What `portcullis matrix test` does. It is loaded when the command runs. */
+/** The work of `portcullis matrix test`. It is loaded when the command runs. */
 import { writeFileSync } from 'node:fs'
 import { compile, type Engine } from '../../../../../engine/index.ts'
 import {
@@ -91,7 +91,7 @@ function makeReport(places: readonly string[], options: TestOptions, known: Set<
   }
 }
 
-/** The rules. What the command line says comes before the configuration. */
+/** The rules. The command line comes before the configuration. */
 function readSurroundings(options: TestOptions, known: Set<string>) {
   const file = options.config
   const config = file === undefined ? undefined : readConfig({ file, environment: process.env })
@@ -116,7 +116,7 @@ function refuseTooMany(files: readonly TestFile[], { tokenKinds }: Engine): void
     }
 }
 
-/** What is covered less than was asked for. */
+/** The parts with less coverage than was asked for. */
 function uncovered({ coverage }: Report, percentMin = 0): string[] {
   return Object.entries(coverage ?? {})
     .filter(([, part]) => percentOf(part) < percentMin)

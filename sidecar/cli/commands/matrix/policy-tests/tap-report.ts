@@ -18,7 +18,7 @@ export function tapReport({ files, coverage, digest }: Report): string {
         '  questions:',
         ...failures.flatMap((each) => [
           `    - question: ${JSON.stringify(questionText(each))}`,
-          '      told:',
+          '      said:',
           ...failureLines(each).map(([label, value]) => `        - ${JSON.stringify(`${label}: ${value}`)}`),
         ]),
         '  ...',

@@ -115,7 +115,7 @@ interface FileProblem extends Problem {
   readonly file: string
 }
 
-/** The text is looked at again for all of them at once, and only where somebody asks. */
+/** The text is looked at again for all of them at once, and only on request. */
 function placesOfTests({ tests }: PolicyTests, placesOf: TestFile['placesOf']): TestFile['placeOf'] {
   let places: readonly (Place | undefined)[] | undefined
   return (index) => {
@@ -132,7 +132,7 @@ function placed(problems: readonly Problem[], placesOf: TestFile['placesOf']): P
   }))
 }
 
-/** Keys of `tokens` are values of credential headers, and somebody may have copied a true one. */
+/** Keys of `tokens` are values of credential headers, and an author may have copied a true one. */
 function withoutValues(path: string): string {
   const [first, value, ...rest] = segmentsOf(path)
   return first !== 'tokens' || value === undefined ? path : pathOf(['tokens', '…', ...rest])

@@ -1,4 +1,4 @@
-/** What a run of policy tests has found, for every format. */
+/** The results of a run of policy tests, for every format. */
 import type { CoveredPart, Failure, Mode, TestResult } from '../../../../../matrix/policy-tests/index.ts'
 import type { TestFile } from './test-files.ts'
 
@@ -13,7 +13,7 @@ export interface Report {
   /** Mode of the tests that name none. */
   readonly mode: Mode
   readonly files: readonly FileResult[]
-  /** Name → how much of it was asked about; absent: nobody wanted to know. */
+  /** Name → how much of it was asked about; absent: it was not asked for. */
   readonly coverage: Readonly<Record<string, CoveredPart>> | undefined
   /** In percent. */
   readonly coverageMin: number | undefined
@@ -25,7 +25,7 @@ export function placeOf({ path, placeOf: find }: TestFile, { index }: TestResult
   return `${path}:${line}:${column}`
 }
 
-/** What was expected and what was found, line by line: a label and a text. */
+/** The expected and the found values, line by line: a label and a text. */
 export function failureLines({ differences, message }: Failure): [label: string, text: string][] {
   return [
     ...differences.flatMap(({ what, expected, found }): [string, string][] => {

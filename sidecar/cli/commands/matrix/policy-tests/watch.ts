@@ -34,7 +34,7 @@ export function runOnChanges(paths: () => readonly string[], run: () => void): P
   })
 }
 
-/** Path → what tells this content from another. Size and time alone would miss a quick replacement. */
+/** Path → a mark of this content. Size and time alone would miss a quick replacement. */
 function versionsOf(paths: readonly string[]): Map<string, string> {
   return new Map(
     paths.map((path) => {

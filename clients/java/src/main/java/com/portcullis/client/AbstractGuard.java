@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * What the guards have in common. Set the options before the first request comes.
+ * The common part of the guards. Set the options before the first request comes.
  *
  * @param <R> a request
  * @param <G> the guard
@@ -30,13 +30,13 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   private Function<? super R, String> clientAddress;
   private boolean isHidingOthers;
 
-  /** Null: what happens is logged. */
+  /** Null: events are logged. */
   private Consumer<? super RuntimeException> onFailure;
 
   private final AtomicBoolean isStarted = new AtomicBoolean();
 
   /**
-   * What becomes of a request.
+   * The outcome of a request.
    *
    * @param denial null: it passes
    */
@@ -135,8 +135,7 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
     var question = new Question(api, headers);
     if (target != null) {
       var found = target.apply(request);
-      // Without a target the check would be about the API alone, and the resource could be
-      // anybody's.
+      // Without a target the check would be about the API alone, for a resource of any account.
       if (found == null || found.account().isEmpty()) {
         return new Verdict(null, Denial.TARGET_NOT_FOUND);
       }

@@ -8,8 +8,8 @@ import java.util.Optional;
 /**
  * A decision. It came from the sidecar, or from the memory of a client in local mode.
  *
- * <p>It is no record, because an answer from memory is made of what memory has, and most programs
- * look at little of it.
+ * <p>It is not a record, because an answer from memory is made of parts of the memory, and most
+ * programs look at little of it.
  */
 public final class Answer {
   private final boolean isAllowed;
@@ -33,7 +33,7 @@ public final class Answer {
   /** Of memory; null: the question had no request, or the sidecar gave the answer. */
   private final Route route;
 
-  /** What the sidecar said: all of an answer, or the words of a denial. */
+  /** The words of the sidecar: all of an answer, or the words of a denial. */
   record Said(CheckResponse response, String message, String header, String scheme) {
     /** The words of a denial. */
     static Said wordsOf(CheckResponse response) {

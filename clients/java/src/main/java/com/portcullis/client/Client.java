@@ -72,7 +72,7 @@ public final class Client implements AutoCloseable {
   /** Longest pause between two attempts to connect. */
   private static final long RECONNECT_MS = 1_600;
 
-  /** Ends what clients follow to which nothing refers any more. */
+  /** Ends the streams of clients without a reference. */
   private static final Cleaner CLEANER = Cleaner.create();
 
   private final String address;
@@ -128,7 +128,7 @@ public final class Client implements AutoCloseable {
       memory = new Memory(options.accounts, options.tokensMax);
       follower = new Follower(connection, channel, address, memory, options.report);
       follower.start();
-      // It knows nothing of the client.
+      // It has no reference to the client.
       CLEANER.register(this, follower::stop);
     } else {
       memory = null;
@@ -173,7 +173,7 @@ public final class Client implements AutoCloseable {
     private Consumer<? super Exception> report =
         error -> Log.warn("each check is asked: " + error.getMessage());
 
-    /** For tests: what counts the calls. */
+    /** For tests: the counter of the calls. */
     Function<Channel, Channel> intercepted = Function.identity();
 
     private Builder() {}
@@ -325,7 +325,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Ends the connection, and what the client follows. A later call throws {@link
+   * Ends the connection, and the streams of the client. A later call throws {@link
    * PortcullisException}.
    */
   @Override
@@ -482,7 +482,7 @@ public final class Client implements AutoCloseable {
     return answer;
   }
 
-  /** What the matrix of the sidecar has. */
+  /** The APIs in the matrix of the sidecar. */
   private CompletableFuture<List<String>> apisOfMatrix() {
     return call(stub -> stub.getMatrix(GetMatrixRequest.getDefaultInstance()))
         .thenApply(
@@ -586,7 +586,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Follows what becomes void, as it is told. {@link Builder#local()} does that for a program.
+   * Follows the changes that make answers void. {@link Builder#local()} does that for a program.
    *
    * @param request from where on
    * @param observer gets each response
@@ -666,7 +666,7 @@ public final class Client implements AutoCloseable {
 
   /**
    * Tries to connect again soon after a failure. gRPC for Java alone waits for up to two minutes.
-   * It knows nothing of the client.
+   * It has no reference to the client.
    */
   private static void reconnect(ManagedChannel connection) {
     var state = connection.getState(false);

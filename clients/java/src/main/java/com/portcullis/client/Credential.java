@@ -23,7 +23,7 @@ import java.util.concurrent.CompletionException;
  * CredentialInterceptor} those of OkHttp.
  */
 public final class Credential {
-  /** A token is renewed so long before it expires, or a tenth of what it had left when it came. */
+  /** A token is renewed this long before it expires, or a tenth of its time when it came. */
   private static final Duration RENEW_BEFORE = Duration.ofMinutes(1);
 
   /**
@@ -80,7 +80,7 @@ public final class Credential {
   }
 
   /**
-   * The token of a profile, as a program keeps it. It has no clock and asks nobody;
+   * The token of a profile, as a program keeps it. It has no clock and calls nothing;
    * clients/conformance describes what it must do.
    */
   static final class Kept {
@@ -90,12 +90,12 @@ public final class Credential {
     /** A token that an API has refused, if none came since. A secret. Empty: there is none. */
     String rejected = "";
 
-    /** What is sent without asking the sidecar; null: nothing. */
+    /** The token that is sent without asking the sidecar; null: none. */
     Issued current(Instant now) {
       return issued != null && now.isBefore(issued.renewAt) ? issued : null;
     }
 
-    /** What is sent where the sidecar has no answer; null: nothing. */
+    /** The token that is sent where the sidecar has no answer; null: none. */
     Issued lasting(Instant now) {
       return issued != null && issued.isValid(now) ? issued : null;
     }
@@ -222,7 +222,7 @@ public final class Credential {
         });
   }
 
-  /** What failed, also where another step came after it. */
+  /** The first failure, also where another step came after it. */
   static Throwable causeOf(Throwable error) {
     return error instanceof CompletionException && error.getCause() != null
         ? error.getCause()

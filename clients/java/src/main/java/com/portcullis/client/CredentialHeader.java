@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 
 /**
- * A header of the matrix, and what may be in it.
+ * A header of the matrix, and its possible content.
  *
  * @param name in lower case; it is the place of a token that is in it alone
  * @param isBare whether a token may be in it alone
@@ -61,7 +61,7 @@ record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
    * The scheme of a value.
    *
    * @param end of what comes before the first space
-   * @return null: it is none of the header's schemes
+   * @return null: it is not one of the header's schemes
    */
   Scheme schemeOf(String value, int end) {
     for (var index = 0; index < schemes.size(); index++) {

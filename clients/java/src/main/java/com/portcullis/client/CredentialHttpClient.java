@@ -54,7 +54,7 @@ public final class CredentialHttpClient extends HttpClient {
   }
 
   /**
-   * Sends by a client of its own.
+   * Sends by its own client.
    *
    * @param credential the token
    */
@@ -169,7 +169,7 @@ public final class CredentialHttpClient extends HttpClient {
       try {
         body.close();
       } catch (Exception error) {
-        // It is of no use any more.
+        // It is no longer of use.
         Log.LOG.log(System.Logger.Level.DEBUG, "an answer was not closed", error);
       }
     }

@@ -20,7 +20,7 @@ import okhttp3.Response;
 public final class CredentialInterceptor implements Interceptor {
   private final Credential credential;
 
-  /** What the requests of a call are to be sent with, until a redirect leads elsewhere. */
+  /** The token of the requests of a call, until a redirect leads elsewhere. */
   private static final class Sent {
     private final Credential.Issued token;
     private final HttpUrl first;
@@ -79,7 +79,7 @@ public final class CredentialInterceptor implements Interceptor {
     var first = chain.request().url();
     var sent = new Sent(token(null), first);
     var response = chain.proceed(chain.request().newBuilder().tag(Sent.class, sent).build());
-    // The last one: what led to it is not sent again.
+    // The last one: earlier ones are not sent again.
     var request = response.request();
     if (response.code() != 401 || !sent.isFor(request) || !isRepeatable(request)) {
       return response;

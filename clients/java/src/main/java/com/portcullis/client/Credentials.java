@@ -26,7 +26,7 @@ final class Credentials {
    */
   String place;
 
-  /** What there is in these headers. */
+  /** The credentials in these headers. */
   Credentials(CredentialHeader[] places, Headers headers) {
     CredentialHeader header = null;
     for (var each : places) {

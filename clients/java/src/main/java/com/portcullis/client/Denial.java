@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What is answered in place of a handler, in the same bytes as by a sidecar behind a proxy.
+ * The answer in place of a handler, in the same bytes as by a sidecar behind a proxy.
  *
  * @param accepted null: there is no decision
  * @param rules the digest of the rules that decided; null: none did

@@ -15,10 +15,10 @@ final class Elapsed {
   /** Of what this program remembers. */
   static final Elapsed CLOCK = new Elapsed(wall(), System.nanoTime());
 
-  /** What the wall clock went on by, beside the monotonic one, in all. */
+  /** The total by which the wall clock overtook the monotonic one. */
   private final AtomicLong jumped = new AtomicLong();
 
-  /** What the wall clock is ahead of this one. */
+  /** The lead of the wall clock over this one. */
   private final AtomicLong ahead;
 
   Elapsed(long wall, long monotonic) {

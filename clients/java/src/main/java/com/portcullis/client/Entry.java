@@ -6,30 +6,30 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A token that the sidecar has vouched for. It never changes, apart from its place in the table.
- * Most of its texts are one string, and what many tokens share is kept once: a program may know
- * tens of thousands of tokens, and what a check reads should be close together.
+ * A token that the sidecar has verified. It never changes, apart from its place in the table. Most
+ * of its texts are one string, and the fields that many tokens share are kept once: a program may
+ * know tens of thousands of tokens, and the data of a check should be close together.
  */
 final class Entry {
   /** Most addresses that are kept of one token. */
   static final int ADDRESSES_MAX = 100;
 
-  /** Most characters of the texts of a token. No token of a directory has so many. */
+  /** Most characters of the texts of a token. No token of a directory has more. */
   private static final int TEXTS_MAX = Character.MAX_VALUE;
 
   private static final long NEVER = Long.MAX_VALUE;
 
-  /** What many tokens share. The kind and the place are interned. */
+  /** The fields that many tokens share. The kind and the place are interned. */
   record Likeness(String kind, String place, String account, String project, String holderType) {}
 
   /**
-   * What is wrong with a token at an address.
+   * The fault of a token at an address.
    *
    * @param fault null: nothing
    */
   record AddressFault(String address, Reason fault) {}
 
-  /** What few tokens have. */
+  /** The fields that few tokens have. */
   private record More(
       List<AddressFault> addresses,
       List<String> roles,
@@ -52,7 +52,7 @@ final class Entry {
   private final char holderIdEnd;
   private final char holderNameEnd;
 
-  /** What is wrong at the first address; null: nothing. */
+  /** The fault at the first address; null: nothing. */
   private final Reason fault;
 
   private final More more;
@@ -149,7 +149,7 @@ final class Entry {
     return Token.instantOf(message).toEpochMilli();
   }
 
-  /** What is known of other addresses, as far as there is room for so many. */
+  /** The known faults at other addresses, as many as there is room for. */
   private List<AddressFault> addressesBeside(String address, int max) {
     var known = new ArrayList<AddressFault>();
     known.add(new AddressFault(texts.substring(0, addressEnd), fault));
@@ -163,7 +163,7 @@ final class Entry {
     return isFirst(address) || !more.addresses.isEmpty() && faultBeside(address) != null;
   }
 
-  /** What is wrong with the token at an address where that is known; null: nothing. */
+  /** The fault of the token at an address where it is known; null: none. */
   Reason faultAt(String address) {
     return isFirst(address) ? fault : faultBeside(address).fault;
   }

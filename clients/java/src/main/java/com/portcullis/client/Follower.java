@@ -24,7 +24,7 @@ final class Follower {
   private static final long QUIET_MAX_MS = 2_000;
 
   /**
-   * How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new
+   * How long one stream is read. Two clocks drift by some milliseconds in that time, and a new
    * stream compares them anew.
    */
   private static final long STREAM_MAX_NS = TimeUnit.MINUTES.toNanos(10);
@@ -38,7 +38,7 @@ final class Follower {
   private final Memory memory;
   private final Consumer<? super Exception> report;
 
-  /** Each reason is reported once: an interruption is no news, a refusal is. */
+  /** Each reason is reported once: an interruption is ordinary, a refusal is not. */
   private final Set<String> reported = new HashSet<>();
 
   private final Thread thread = new Thread(this::run, "portcullis-follower");
@@ -51,7 +51,7 @@ final class Follower {
 
     private static final long MAX = 2_000;
 
-    /** Pause where the sidecar lets the client follow nothing. */
+    /** Pause where the sidecar does not let the client follow. */
     private static final long REFUSED = 60_000;
 
     private long next = MIN;
@@ -217,8 +217,8 @@ final class Follower {
   }
 
   /**
-   * Waits for the connection. What a sidecar says counts from when it was asked, so the time to
-   * connect would count for nothing.
+   * Waits for the connection. An answer counts from the moment of the question, so the time to
+   * connect would be lost.
    */
   private void connect() throws InterruptedException {
     for (var state = connection.getState(true);

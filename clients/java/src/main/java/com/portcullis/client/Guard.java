@@ -65,7 +65,7 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
    * it asks for, or servers could read it in different ways.
    *
    * <p>The path is {@link HttpServletRequest#getRequestURI()} with its query, as the container
-   * tells it, whatever a wrapper says. A container that decodes or rewrites it before (a rewrite
+   * returns it, whatever a wrapper says. A container that decodes or rewrites it before (a rewrite
    * handler of Jetty, a rewrite valve of Tomcat) cannot be noticed here: it must leave the request
    * as it arrived. Where the container takes another host than the one in the header Host, both are
    * passed on, which the routes refuse. A request that a wrapper gives another method or path, or
@@ -169,7 +169,7 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
         var names = request.getHeaderNames();
         if (names == null) {
           throw new IllegalStateException(
-              "expected a container that tells the headers of a request");
+              "expected a container that returns the headers of a request");
         }
         Collections.list(names)
             .forEach(name -> values(name).forEach(value -> visit.accept(name, value)));

@@ -17,7 +17,7 @@ final class Log {
     try {
       report.accept(error);
     } catch (RuntimeException | Error failed) {
-      // It cannot turn one failure into another, and the program must still be told what ends.
+      // It cannot turn one failure into another, and the program must still see the error.
       LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
     }
   }

@@ -13,9 +13,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
- * What a client in local mode knows: the rules, the tokens, and until when it may answer from them.
- * It has no clock and asks nobody; clients/conformance describes step by step what it must do.
- * Times are in nanoseconds on the clock of {@link Elapsed}.
+ * The knowledge of a client in local mode: the rules, the tokens, and until when it may answer from
+ * them. It has no clock and calls nothing; clients/conformance describes step by step what it must
+ * do. Times are in nanoseconds on the clock of {@link Elapsed}.
  */
 final class Memory {
   private static final int WORDS_MAX = 10_000;
@@ -31,7 +31,7 @@ final class Memory {
   private volatile View view = NOTHING;
 
   /**
-   * Counts how often the answers to what was asked before became void. This and what follows need
+   * Counts how often the answers to what was asked before became void. These and the following need
    * the lock of this object, as changes of the above do.
    */
   private int generation;
@@ -43,24 +43,22 @@ final class Memory {
   private Position position;
 
   /**
-   * The largest one that was told, or that a denial of a token rests on. Answers before it are not
-   * remembered. Null: there is none.
+   * The largest one that was received, or on which a denial of a token rests. Answers before it are
+   * not remembered. Null: there is none.
    */
   private Position rememberedFrom;
 
   private Stream stream;
 
   /**
-   * What one look-up needs, at one moment.
+   * The state that one look-up needs, at one moment.
    *
    * @param rules null: there are none
    * @param dayBegan the time of day of the sidecar at time 0, in nanoseconds since 1970
    */
   private record View(Rules rules, long until, long dayBegan, boolean isDayKnown) {}
 
-  /**
-   * It can be compared, so that a map finds it soon among many that somebody made to have one hash.
-   */
+  /** It can be compared, so that a map finds it soon among many that were made to have one hash. */
   private record WordsKey(String api, String kind, Reason reason) implements Comparable<WordsKey> {
     @Override
     public int compareTo(WordsKey other) {
@@ -99,7 +97,7 @@ final class Memory {
   }
 
   /**
-   * What the memory knows about a question that it cannot answer.
+   * The knowledge of the memory about a question that it cannot answer.
    *
    * @param kind of the token, if it is known; else empty
    * @param place of the token: its header, and the scheme before it
@@ -245,7 +243,7 @@ final class Memory {
         : new Answer(false, reason, said, row, column, known, isVerified, route);
   }
 
-  /** What is to be known of a question that the sidecar is asked now. */
+  /** The facts to learn from a question that the sidecar is asked now. */
   Asked asked(Question question, long now) {
     int generation;
     synchronized (this) {
@@ -401,7 +399,7 @@ final class Memory {
     }
   }
 
-  /** Begins a stream at a moment. What was known counts for as long as it did. */
+  /** Begins a stream at a moment. Known facts count for as long as before. */
   synchronized WatchChangesRequest begin(long now, long jumped) {
     stream = new Stream(now, jumped);
     var request = WatchChangesRequest.newBuilder().addAllAccounts(accounts);
@@ -500,7 +498,7 @@ final class Memory {
     return new View(rules, until, since1970 - sent, true);
   }
 
-  /** Forgets everything. What comes next begins anew. */
+  /** Forgets everything. The next stream begins anew. */
   private void forget() {
     view = NOTHING;
     forgetTokens();

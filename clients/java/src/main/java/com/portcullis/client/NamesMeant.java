@@ -6,19 +6,19 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Which name was probably meant by one that is not known. */
+/** The known name that an unknown one probably means. */
 final class NamesMeant {
   /** Most edits between a name and the one that was meant. */
   private static final int EDITS_MAX = 2;
 
-  /** Of so few characters, two edits leave little. */
+  /** Two edits leave little of a short name. */
   private static final int SHORT = 3;
 
   private NamesMeant() {}
 
   /**
-   * The known names that differ from a name by a slip or two, the nearest first. Case is no
-   * difference.
+   * The known names that differ from a name by a slip or two, the nearest first. Case does not
+   * matter.
    */
   static List<String> of(String name, List<String> known) {
     var near = Stream.generate(ArrayList<String>::new).limit(EDITS_MAX + 1).toList();

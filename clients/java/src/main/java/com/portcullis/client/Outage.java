@@ -3,7 +3,7 @@ package com.portcullis.client;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What the guards of a client say of requests that could not be checked
+ * The reports of a client's guards on requests that could not be checked
  * (clients/conformance/README.md, "What a guard prints"). Times are those of {@link Elapsed}. Each
  * method returns the line to log; null: none.
  */

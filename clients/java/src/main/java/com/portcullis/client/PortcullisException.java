@@ -47,7 +47,7 @@ public final class PortcullisException extends RuntimeException {
     this.metadata = metadata;
   }
 
-  /** What there is to say about an error of gRPC. */
+  /** The error of a client for an error of gRPC. */
   static PortcullisException of(Throwable error, String address) {
     var status = Status.fromThrowable(error);
     var code = status.getCode();

@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What a program presents with each call: secrets that say who it is. */
+/** The secrets that a program presents with each call: secrets that say who it is. */
 final class Presented implements ClientInterceptor {
   /** Time between two looks at the file of the caller token. */
   private static final long FILE_FRESH_NS = 10_000_000_000L;
@@ -54,7 +54,7 @@ final class Presented implements ClientInterceptor {
     return callerToken.isEmpty() && iamToken.isEmpty();
   }
 
-  /** The token is what it was if it cannot be read again: the old one may still count. */
+  /** The token stays if it cannot be read again: the old one may still count. */
   synchronized String callerToken(long now) {
     if (file != null && now - readAt > FILE_FRESH_NS) {
       try {
@@ -68,7 +68,7 @@ final class Presented implements ClientInterceptor {
 
   private void read() throws IOException {
     readAt = System.nanoTime();
-    // What is not UTF-8 becomes a character that no token has.
+    // Bytes that are not UTF-8 become a character that no token has.
     var text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
     var token = secretIn(text, "callerTokenFile");
     if (token.isEmpty()) {

@@ -11,12 +11,12 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * What the guards of a client say of their sidecar: that it does not answer, and that its matrix
+ * The reports of a client's guards on their sidecar: that it does not answer, and that its matrix
  * does not have their API. They say it to the listener of the program; where that is null, they log
  * it.
  */
 final class Reports {
-  /** Most APIs that are told of. They are those of guards, and not those of requests. */
+  /** Most APIs that are reported. They are those of guards, and not those of requests. */
   private static final int TOLD_MAX = 1_000;
 
   private final Supplier<CompletableFuture<List<String>>> apisOfMatrix;
@@ -29,7 +29,7 @@ final class Reports {
 
   /**
    * @param apisOfMatrix asks the sidecar what the matrix has
-   * @param isClosed whether the client is closed, so that an absent sidecar is none
+   * @param isClosed whether the client is closed, so that an absent sidecar is not reported
    */
   Reports(Supplier<CompletableFuture<List<String>>> apisOfMatrix, BooleanSupplier isClosed) {
     this.apisOfMatrix = apisOfMatrix;
@@ -90,7 +90,7 @@ final class Reports {
     }
   }
 
-  /** Whether an API is told of now. */
+  /** Whether an API is reported now. */
   private boolean isNew(String api) {
     synchronized (told) {
       return told.size() < TOLD_MAX && told.add(api);

@@ -3,7 +3,7 @@ package com.portcullis.client;
 import static java.util.Objects.requireNonNull;
 
 /**
- * A request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+ * A request of HTTP as it arrived: neither decoded nor corrected. A call of gRPC is one, too.
  *
  * @param method for example "GET"; of gRPC it is "POST"
  * @param host the header Host or :authority; empty: there is none; several ones are joined with a

@@ -3,7 +3,7 @@ package com.portcullis.client;
 import com.portcullis.v1.FoundRoute;
 
 /**
- * What the routes of the sidecar say of a request.
+ * The findings of the sidecar's routes about a request.
  *
  * @param api the id of the API that the request asks for; empty: the request is refused
  * @param target the account, and the project if any, that owns the requested resource; null: only

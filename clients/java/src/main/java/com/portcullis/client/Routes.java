@@ -32,7 +32,7 @@ final class Routes {
   /** Headers that override the path or the method. */
   private final String[] overrides;
 
-  /** What follows a path. */
+  /** The text behind a path. */
   private enum End {
     ANY,
     /** A route for all that is below a path is not for that path. */
@@ -41,8 +41,8 @@ final class Routes {
   }
 
   /**
-   * What is looked for. The path is without a slash at its end, and the host without its port and
-   * in lower case.
+   * The request that is looked for. The path is without a slash at its end, and the host without
+   * its port and in lower case.
    */
   private record Wanted(String path, String host, String method, End end) {}
 
@@ -291,7 +291,7 @@ final class Routes {
         if (wanted.end != End.SLASH) {
           found = here.pick(wanted);
         } else if (captures.stream().anyMatch(each -> each.text.isEmpty())) {
-          // Some servers take nothing for a name.
+          // Some servers accept an empty name.
           return ASK;
         }
         if (wanted.end == End.ALONE) {

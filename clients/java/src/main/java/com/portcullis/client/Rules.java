@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the sidecar answers about verified tokens (clients/conformance, "Decisions"). It never
+ * The answers of the sidecar about verified tokens (clients/conformance, "Decisions"). It never
  * changes.
  */
 final class Rules {
   /**
-   * Questions that a cell tells apart: three scopes with four targets each, then the faults of a
+   * Questions that a cell distinguishes: three scopes with four targets each, then the faults of a
    * credential.
    */
   private static final int SITUATIONS = 20;
@@ -32,8 +32,8 @@ final class Rules {
    *
    * @param id is interned, as those of known tokens
    * @param scheme before a token in that header; empty: the header has the token alone
-   * @param prefix of tokens; empty: they are not told by it
-   * @param level where the situations of its own level begin
+   * @param prefix of tokens; empty: it does not identify them
+   * @param level where the situations of its level begin
    */
   record Kind(
       String id,
@@ -264,7 +264,7 @@ final class Rules {
     return situation + (target.project().equals(project) ? SAME_TARGET : OTHER_PROJECT);
   }
 
-  /** The situation of a fault of the credential; below 0: the reason is none. */
+  /** The situation of a fault of the credential; below 0: the reason is not one. */
   static int situationOfFault(Reason reason) {
     var fault = reason.ordinal() - Reason.CREDENTIAL_MISSING.ordinal();
     return fault < 0 || fault >= SITUATIONS - OF_FAULTS ? -1 : OF_FAULTS + fault;

@@ -4,7 +4,7 @@ import static com.portcullis.client.Question.text;
 import static java.util.Objects.requireNonNull;
 
 /**
- * What a token is bound to, or what a resource belongs to.
+ * The scope that a token is bound to, or that a resource belongs to.
  *
  * @param account the number of the account
  * @param project the name of a project of the account; empty: the whole account

@@ -15,7 +15,7 @@ import java.util.List;
  * @param issuedAt when it was issued
  * @param expiresAt when it expires; null: never
  * @param roles the roles of the holder in the scope, as an upstream names them
- * @param authority the name of the upstream that vouches for it; empty: the sidecar's own directory
+ * @param authority the name of the upstream that verifies it; empty: the sidecar's own directory
  *     does
  * @param projectId the id of the project of its scope; empty: it has none
  * @param derivedFrom the ids of the tokens that it was derived from; it ends with any of them

@@ -10,9 +10,9 @@ import java.util.function.Predicate;
  * need a lock around them; a look-up that runs at the same time can miss a token, and then the
  * sidecar is asked.
  *
- * <p>Only tokens that the sidecar has vouched for come in here. Who makes many strings with one
- * hash finds nothing with them, and makes no look-up slower: a bucket has no more of them than the
- * sidecar has issued. Equal is what has the same characters, never the same hash alone.
+ * <p>Only tokens that the sidecar has verified come in here. A caller that makes many strings with
+ * one hash finds no token with them, and slows down no look-up: a bucket has no more of them than
+ * the sidecar has issued. Texts are equal by their characters, never by their hash alone.
  */
 final class TokenTable {
   private static final int BUCKETS_MIN = 16;

@@ -22,14 +22,14 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What a check costs, beside one look-up of the token in a map and beside the same check over gRPC.
- * It prints one line of JSON. bench/suites/clients.ts starts it, and says what it gets.
+ * The cost of a check, beside one look-up of the token in a map and beside the same check over
+ * gRPC. It prints one line of JSON. bench/suites/clients.ts starts it, and says what it gets.
  */
 final class Benchmark {
   /** Rounds of checks over gRPC. */
   private static final int ROUNDS = 15;
 
-  /** Look-ups and checks take turns in slices of so many, so that a noisy machine moves both. */
+  /** Look-ups and checks take turns in slices, so that a noisy machine moves both. */
   private static final int SLICE = 100;
 
   /** So that the compiler has seen enough before it counts. */
@@ -235,7 +235,7 @@ final class Benchmark {
     return median(spent);
   }
 
-  /** In milliseconds, as JSON; null: there is nobody who may revoke. */
+  /** In milliseconds, as JSON; null: no caller may revoke. */
   private String revocations(Client local) {
     var operatorToken = System.getenv("OPERATOR_TOKEN");
     if (operatorToken == null) {

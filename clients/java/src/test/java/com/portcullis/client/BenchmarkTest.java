@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** The benchmark runs, in a program of its own. SECONDS says for how long. */
+/** The benchmark runs, in a separate program. SECONDS says for how long. */
 class BenchmarkTest {
   @Test
   void theBenchmarkPrintsItsFigures() throws Exception {

@@ -142,7 +142,7 @@ class ConformanceTest {
   }
 
   /**
-   * A text, or bytes, or pieces that are repeated. Bytes that are no ASCII become characters with
+   * A text, or bytes, or pieces that are repeated. Bytes that are not ASCII become characters with
    * their numbers.
    */
   private static String valueOf(JsonElement value) {
@@ -316,7 +316,7 @@ class ConformanceTest {
       }
     }
 
-    /** What the client does in the step, in the form of `expect`. */
+    /** The act of the client in the step, in the form of `expect`. */
     private JsonElement play(int number, JsonObject step) {
       var monotonic = nanosecondsOf(step.get("at_ms"));
       var wall = step.has("wall_ms") ? nanosecondsOf(step.get("wall_ms")) : monotonic;
@@ -423,7 +423,7 @@ class ConformanceTest {
       return found;
     }
 
-    /** What the program is answered. */
+    /** The answer that the program gets. */
     private JsonElement learn(JsonObject learn) {
       var of = learn.get("of").getAsInt();
       assertTrue(questions.containsKey(of), () -> "step " + of + " did not ask");

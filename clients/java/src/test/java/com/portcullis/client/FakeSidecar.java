@@ -41,7 +41,7 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   /** Null: it is older, and has no such stream. */
   volatile Consumer<StreamObserver<WatchChangesResponse>> watch;
 
-  /** Of each token that it vouches for. */
+  /** Of each token that it verifies. */
   volatile String kind = "static_token";
 
   /** By which it decides. */
@@ -58,7 +58,7 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   /** Whether it leaves checks without an answer. */
   volatile boolean isSilent;
 
-  /** Of each token that it vouches for. Null: it says none. */
+  /** Of each token that it verifies. Null: it says none. */
   volatile Timestamp issuedAt;
 
   /** Until it opens, no token is issued. */

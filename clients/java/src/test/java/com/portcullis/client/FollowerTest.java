@@ -146,7 +146,7 @@ class FollowerTest {
     }
   }
 
-  /** What a sidecar says of its changes that cannot be. */
+  /** Impossible notifications of a sidecar. */
   private enum Wrong {
     SENT_EARLIER(response -> response.setSentAt(Duration.getDefaultInstance())),
     A_TIME_BEYOND_ALL(

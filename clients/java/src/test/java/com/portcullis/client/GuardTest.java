@@ -67,8 +67,8 @@ class GuardTest {
   record Header(String name, String value) {}
 
   /**
-   * A request, and what becomes of it. The tests send them through every guard, with and without
-   * local mode, and twice.
+   * A request, and its outcome. The tests send them through every guard, with and without local
+   * mode, and twice.
    */
   private record Row(String name, List<Header> headers, String account, Reason reason) {
     boolean isKnownToken() {
@@ -505,7 +505,7 @@ class GuardTest {
   private static final Metadata.Key<String> ACCOUNT_KEY =
       Metadata.Key.of("account", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** Looks for the token that a guard hands on. */
+  /** Looks for the token that a guard forwards. */
   private static final class ExpectsToken implements ServerInterceptor {
     @Override
     public <Q, A> ServerCall.Listener<Q> interceptCall(
@@ -515,7 +515,7 @@ class GuardTest {
     }
   }
 
-  /** A server of gRPC behind a guard, and what calls it. */
+  /** A server of gRPC behind a guard, and its client. */
   static final class Calls implements AutoCloseable {
     private final io.grpc.Server server;
     private final io.grpc.ManagedChannel channel;

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class LocalTest {
   private final Sidecar sidecar = Sidecar.shared();
 
-  /** What an answer says, in a form that can be compared. */
+  /** The content of an answer, in a form that can be compared. */
   private static String seen(Answer answer) {
     return String.join(
         " | ",

@@ -85,7 +85,7 @@ class RedirectTest {
         .replace("{a.port}", Integer.toString(a.getAddress().getPort()));
   }
 
-  /** What sends. It returns the status. */
+  /** The way to send. It returns the status. */
   private interface Sender {
     int send(Credential credential, String url, String method, String body) throws Exception;
   }

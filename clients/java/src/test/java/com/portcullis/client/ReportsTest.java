@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What guards log, and what they tell to a listener. */
+/** The lines that guards log, and their calls of a listener. */
 class ReportsTest {
   private final Logger logger = Logger.getLogger("com.portcullis.client");
   private final List<String> lines = new CopyOnWriteArrayList<>();
@@ -62,7 +62,7 @@ class ReportsTest {
     try (var client = Client.connect("127.0.0.1:" + port);
         var served = new Served(new Guard(client, "balance"));
         var other = new Served(new SpringGuard(new Guard(client, "iam")))) {
-      eventually("the start is told", () -> lines.size() == 1);
+      eventually("the start is reported", () -> lines.size() == 1);
       for (var round = 0; round < 2; round++) {
         assertEquals(503, served.get("/", List.of()).statusCode());
         // All guards of a client have one outage.
@@ -96,7 +96,7 @@ class ReportsTest {
   }
 
   @Test
-  void anApiThatTheMatrixDoesNotHaveIsToldOnce() throws Exception {
+  void anApiThatTheMatrixDoesNotHaveIsReportedOnce() throws Exception {
     try (var fake = new FakeSidecar();
         var client = Client.connect(fake.address())) {
       fake.apis = List.of("iam", "balance");
@@ -106,7 +106,7 @@ class ReportsTest {
           served.get("/", List.of());
         }
       }
-      // Which API a request names is no concern of the log.
+      // The log does not show the API that a request names.
       try (var served = new Served(new Guard(client, request -> "blance"))) {
         assertEquals(403, served.get("/", List.of()).statusCode());
       }
@@ -120,7 +120,7 @@ class ReportsTest {
                 () -> stub.check(HealthCheckRequest.getDefaultInstance()));
         assertEquals(Status.Code.PERMISSION_DENIED, error.getStatus().getCode());
       }
-      eventually("each is told", () -> lines.size() >= 4);
+      eventually("each is reported", () -> lines.size() >= 4);
       assertEquals(
           List.of(
               "the matrix has no API `BALANCES`, so the requests of its guard are denied; did you mean `balance`?",

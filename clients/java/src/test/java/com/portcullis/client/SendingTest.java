@@ -100,7 +100,7 @@ class SendingTest {
     }
   }
 
-  /** What sends. */
+  /** The way to send. */
   private enum Sender {
     JAVA {
       @Override
@@ -261,7 +261,7 @@ class SendingTest {
     issuer.gate = new CountDownLatch(1);
     var waiting = IntStream.range(0, 32).mapToObj(index -> credential.token(null)).toList();
     eventually("a token is being issued", () -> issuer.issued.size() == 1);
-    // Who waits may leave, and takes nothing along.
+    // A waiting caller may leave, and the others keep waiting.
     waiting.get(0).cancel(true);
     issuer.gate.countDown();
     waiting.subList(1, 32).stream()

@@ -24,7 +24,7 @@ class TokenTableTest {
   }
 
   @Test
-  void stringsWithOneHashAreToldApart() {
+  void stringsWithOneHashAreDistinguished() {
     // Each pair of letters has the hash of the other one, so all of these have one hash.
     var values =
         IntStream.range(0, 1 << 10)

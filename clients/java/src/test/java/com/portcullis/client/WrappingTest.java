@@ -33,12 +33,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A guard changes nothing of a call or a request that passes. */
+/** A guard does not change a call or a request that passes. */
 class WrappingTest {
   private static final Metadata.Key<String> OWN = key("x-own");
   private static final Metadata.Key<String> TOKEN = key("x-token");
 
-  /** What a method may do with its call. Each is named in the first message. */
+  /** The acts of a method with its call. Each is named in the first message. */
   private static final List<String> ACTS =
       List.of(
           "answers",
@@ -264,7 +264,7 @@ class WrappingTest {
     }
   }
 
-  /** What a servlet may do with a request. Each is the path of one. */
+  /** The acts of a servlet with a request. Each is the path of one. */
   private static final class Acts extends HttpServlet {
     private static final long serialVersionUID = 1;
 

@@ -1,6 +1,6 @@
-/** The directory of a simulated fleet: what it says, its history, and what of that was lost. */
+/** The directory of a simulated fleet: what it says, its history, and what of that was accepted as lost. */
 import type { Position, Touched } from '../../sidecar/directory/feed/touches.ts'
-import { isInForce, type State, type Token } from './fleet-tokens.ts'
+import type { State } from './fleet-tokens.ts'
 
 interface Record extends Position {
   readonly touched: Touched
@@ -15,10 +15,6 @@ export class FleetDirectory {
   /** The largest number that was ever given, and the last time. */
   #sequenceMax = 1
   #atMs = 1_000
-  /** What it said at each position. */
-  readonly #states = new Map<string, State>()
-  /** What it said at the ends of histories that are lost. */
-  #lost: State[] = []
   /** The positions of its history, and below which number every other one is accepted as lost. */
   readonly #there = new Set<string>()
   #acceptedBelow = 0
@@ -40,14 +36,12 @@ export class FleetDirectory {
   /** The changes since the backup are gone, and an operator has accepted that by a change of his own. */
   restore({ ended }: State): void {
     this.#begin(ended)
-    this.#lost = []
     this.#acceptedBelow = this.#sequenceMax + 1
     this.#moveTo(this.#acceptedBelow)
   }
 
   /** The last changes are gone unnoticed, what was accepted with them, and others take their numbers. */
   lose(back: number): void {
-    this.#lost.push(this.state)
     this.#acceptedBelow = 0
     this.#begin(this.backup.ended)
     this.#moveTo(Math.max(1, this.position.sequence - back))
@@ -56,16 +50,6 @@ export class FleetDirectory {
   /** Whether it has it, or an operator has accepted that it is lost. */
   has(position: Position): boolean {
     return position.sequence < this.#acceptedBelow || this.#there.has(nameOf(position))
-  }
-
-  /** Whether the end of a token was told with a position, and is lost. */
-  hasLostEnd(token: Token, told: Position): boolean {
-    const state = this.#states.get(nameOf(told))
-    return (
-      state !== undefined &&
-      !this.has(told) &&
-      [state, ...this.#lost].every((each) => !isInForce(token, each))
-    )
   }
 
   #begin(ended: State['ended']): void {
@@ -78,7 +62,6 @@ export class FleetDirectory {
   #moveTo(sequence: number): void {
     this.position = { sequence, atMs: ++this.#atMs }
     this.#sequenceMax = Math.max(this.#sequenceMax, sequence)
-    this.#states.set(nameOf(this.position), this.state)
     this.#there.add(nameOf(this.position))
   }
 }

@@ -15,7 +15,7 @@ import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../
 import type { DirectoryRecords } from '../../directory/records.ts'
 import { trusted } from '../actor.ts'
 import { isAllowed } from '../addresses.ts'
-import { changeDirectory } from '../administration/change.ts'
+import { changeDirectory } from '../administration/change-directory.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { PanelParts } from './parts.ts'
 

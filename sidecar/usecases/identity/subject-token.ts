@@ -14,7 +14,7 @@ import {
 import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
 import { type IdentityServices, type IdentityToken, withRecords } from './identity-token.ts'
 
-/** Which token a requester asks about. */
+/** The token that a requester asks about. */
 export interface TokenQuestion extends IdentityRequest {
   /** The token that is asked about, as it arrived; `undefined`: none did. */
   readonly subject: string | undefined
@@ -27,14 +27,19 @@ export async function validate(services: IdentityServices, question: TokenQuesti
   const { records } = services.administration
   const { token, requester } = await activeSubject(services, question, 'validate')
   // The user of a limited application credential is known here without their roles.
+  // Survives: `requester.token.applicationCredential?.limited !== true` → `false`. It only spares to look up
+  // the requester once more.
   const isWhole = requester.token.applicationCredential?.limited !== true
   const holder =
+    // Survives: `isHolder(requester, token) && isWhole` → `false`. It only spares to look up the requester
+    // once more.
     isHolder(requester, token) && isWhole ? requester.user : await records.userById(token.subject.id)
   return withRecords(services, token, holder)
 }
 
 /** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
+  // Survives: `'revoke'` → `""`. A token that is not for validating is for revoking.
   const { token, requester } = await activeSubject(services, question, 'revoke')
   const { tokenId, scope, subject } = token
   const revoker = revokingUser(services, requester, token, IDENTITY_CREDENTIAL)
@@ -50,8 +55,8 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const { subject } = question
   if (subject === undefined) {
-    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one
-    // else may ask.
+    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no other
+    // user may ask.
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }
@@ -64,7 +69,7 @@ async function activeSubject(
   return { token, requester }
 }
 
-/** @param token `undefined`: of somebody else @throws CallError: PERMISSION_DENIED */
+/** @param token `undefined`: of another user @throws CallError: PERMISSION_DENIED */
 function expectRight(
   requester: UserByToken,
   token: VerifiedToken | undefined,
@@ -88,6 +93,7 @@ async function activeToken(
   const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
   const { token } = verification
   const active = isActive(verification)
+  // Survives: `token === undefined` → `false`. An active token is there.
   if (!active || token === undefined) return undefined
   const known = isUnscoped(token) ? settings.unscopedLogin : engine.tokenKinds.has(token.kind)
   return known ? token : undefined

@@ -1,7 +1,6 @@
 /** What a simulated directory says of its tokens. */
 import type { Described } from '../../sidecar/authority/hub/hub-messages.ts'
 import type { Touched } from '../../sidecar/directory/feed/touches.ts'
-import type { Said } from '../world/standing.ts'
 
 export const WALL_MS = 1_800_000_000_000
 
@@ -13,17 +12,13 @@ export interface Token {
   readonly project: string
   readonly key: string
   readonly first: string | undefined
-  /** Since when the directory has said what of it, and its key counts or does not. */
-  readonly said: Said[]
-  readonly genuine: Said[]
 }
 
-export function newTokens(count: number, nowMs: number): Token[] {
+export function newTokens(count: number): Token[] {
   return Array.from({ length: count }, (_, index) => ({
     value: `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${String(index).padStart(86, '0')}`,
     ...{ id: `t${index}`, user: `u${index % 5}`, account: `a${index % 3}`, project: `p${index % 4}` },
     ...{ key: `k${1 + (index % 2)}`, first: index % 4 === 3 ? `t${index - 1}` : undefined },
-    ...{ said: [{ atMs: nowMs, active: true }], genuine: [{ atMs: nowMs, active: true }] },
   }))
 }
 
