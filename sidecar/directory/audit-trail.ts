@@ -14,9 +14,6 @@ const RECORDS_AT_ONCE = 10_000
 /** Most statements of a page with a filter. A page that ends there is not full, and the next one goes on. */
 const STATEMENTS_MAX = 10
 
-/** Most accounts of which it is remembered where their records begin. */
-const ACCOUNTS_MAX = 1_000
-
 /** The records between two numbers, without these two. */
 interface Range {
   readonly low: number
@@ -25,10 +22,6 @@ interface Range {
 
 export class AuditTrail {
   readonly #queries: Queries
-  /**
-   * Numbers of the records that created accounts, by the ids of these accounts. Such a record never changes.
-   */
-  readonly #creations = new Map<string, number>()
 
   constructor(queries: Queries) {
     this.#queries = queries
@@ -67,11 +60,13 @@ export class AuditTrail {
    * Number of the last record of the next part of the range; `undefined`: the rest is no longer than a part.
    */
   async #endOfPart(query: AuditQuery, range: Range): Promise<number | undefined> {
-    const [row] = await this.#queries.all(`SELECT sequence ${from(query)} LIMIT 1 OFFSET :others`, {
-      ...parametersOf(query, range),
-      others: RECORDS_AT_ONCE - 1,
-    })
-    return row && number(row.sequence)
+    const end = query.newestFirst ? 'MIN' : 'MAX'
+    const [row] = await this.#queries.all(
+      `SELECT ${end}(sequence) AS end_of_part, COUNT(*) AS records
+       FROM (SELECT sequence ${from(query)} LIMIT :records) AS part`,
+      { ...parametersOf(query, range), records: RECORDS_AT_ONCE },
+    )
+    return number(row?.records) < RECORDS_AT_ONCE ? undefined : number(row?.end_of_part)
   }
 
   async #list(query: AuditQuery, range: Range, size: number): Promise<AuditRecord[]> {
@@ -88,27 +83,12 @@ export class AuditTrail {
    * archive.
    */
   async #creationOf(account: string): Promise<number> {
-    const [live] = await this.#queries.all(
-      'SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL',
+    const [row] = await this.#queries.all(
+      `SELECT sequence FROM audit WHERE account = :account AND action = 'account.create'
+       ORDER BY sequence DESC LIMIT 1`,
       { account },
     )
-    const id = live && text(live.id)
-    const known = id === undefined ? undefined : this.#creations.get(id)
-    if (known !== undefined) return known
-    const creation = await this.#findCreation(account)
-    if (this.#creations.size >= ACCOUNTS_MAX) this.#creations.clear()
-    if (id !== undefined) this.#creations.set(id, creation)
-    return creation
-  }
-
-  async #findCreation(account: string): Promise<number> {
-    const filter = { action: 'account.create' }
-    for (let after: number | undefined; ; ) {
-      const { records, next } = await this.page({ account, newestFirst: true, after, filter, size: 1 })
-      const [creation] = records
-      if (creation !== undefined || next === undefined) return creation?.sequence ?? 0
-      after = next
-    }
+    return row === undefined ? 0 : number(row.sequence)
   }
 }
 

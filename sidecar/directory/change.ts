@@ -1,5 +1,6 @@
 /** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { randomText } from '../base/random-text.ts'
 import type { ChangeAuthor } from './author.ts'
 import { ChangeWriter } from './change-writer.ts'
@@ -26,6 +27,9 @@ export interface ChangeContext {
   readonly nowMs: number
   readonly dialect: Dialect
 }
+
+/** Rows of a statement that deletes an account. On SQLite a statement blocks this process. */
+const DELETED_AT_ONCE = 1_000
 
 /** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` for a taken name. */
 export class DirectoryChange {
@@ -65,10 +69,7 @@ export class DirectoryChange {
   /** As IAM tokens do, sessions and links of the control panel end for good. */
   async #endPanelSessionsIn(accountId: string): Promise<void> {
     for (const table of ['panel_sessions', 'panel_links'])
-      await this.#queries.all(
-        `DELETE FROM ${table} WHERE user_id IN (SELECT id FROM users WHERE account_id = :account)`,
-        { account: accountId },
-      )
+      await this.#queries.all(`DELETE FROM ${table} WHERE account_id = :account`, { account: accountId })
   }
 
   /** Deletes the account with its projects and users. None of the account's tokens is active afterwards. */
@@ -80,11 +81,17 @@ export class DirectoryChange {
   }
 
   async #deleteIn(table: 'projects' | 'users', accountId: string): Promise<number> {
-    const rows = await this.#queries.all(
-      `UPDATE ${table} SET deleted_at_ms = :now WHERE account_id = :account AND deleted_at_ms IS NULL RETURNING id`,
-      { now: this.#context.nowMs, account: accountId },
-    )
-    return rows.length
+    for (let deleted = 0; ; ) {
+      const rows = await this.#queries.all(
+        `UPDATE ${table} SET deleted_at_ms = :now WHERE id IN
+           (SELECT id FROM ${table} WHERE account_id = :account AND deleted_at_ms IS NULL LIMIT :size)
+         RETURNING id`,
+        { now: this.#context.nowMs, account: accountId, size: DELETED_AT_ONCE },
+      )
+      deleted += rows.length
+      if (rows.length < DELETED_AT_ONCE) return deleted
+      await otherWork()
+    }
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {
@@ -189,8 +196,8 @@ export class DirectoryChange {
   /** A former administrator of the account may have kept an invitation. The author of each is not stored. */
   async #endInvitationsIn(account: string): Promise<void> {
     await this.#queries.all(
-      `DELETE FROM panel_links WHERE purpose = 'invitation' AND user_id IN
-         (SELECT users.id FROM users JOIN accounts ON accounts.id = users.account_id WHERE account = :account)`,
+      `DELETE FROM panel_links WHERE purpose = 'invitation' AND account_id =
+         (SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL)`,
       { account },
     )
   }
@@ -315,7 +322,9 @@ export class DirectoryChange {
       user: user.id,
       project: projectId,
     })
-    await this.writer.insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
+    await this.writer.insert('panel_tokens', {
+      ...{ user_id: user.id, project_id: projectId, claims, token_id: tokenId },
+    })
     await this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
   }
 

@@ -30,7 +30,7 @@ export async function knownAddresses(
   }
   const sessions = await queries.all(SESSIONS, { account_id: id, now: nowMs, size: ADDRESSES_MAX + 1 })
   for (const row of sessions)
-    note({ userName: text(row.name), address: text(row.address), lastSeenMs: number(row.last_seen) })
+    note({ userName: text(row.name), address: text(row.address), lastSeenMs: number(row.used_at_ms) })
 
   let [complete, high] = [false, Number.MAX_SAFE_INTEGER]
   for (
@@ -51,15 +51,16 @@ export async function knownAddresses(
     await otherWork()
   }
   const newest = [...found.values()].sort((one, other) => other.lastSeenMs - one.lastSeenMs)
-  return { known: newest.slice(0, ADDRESSES_MAX), truncated: !complete || newest.length > ADDRESSES_MAX }
+  complete &&= sessions.length <= ADDRESSES_MAX && newest.length <= ADDRESSES_MAX
+  return { known: newest.slice(0, ADDRESSES_MAX), truncated: !complete }
 }
 
 const SESSIONS = `
-  SELECT users.name, address, MAX(used_at_ms) AS last_seen
-  FROM users JOIN panel_sessions ON user_id = users.id AND panel_sessions.generation = users.generation
-  WHERE account_id = :account_id AND users.enabled = 1 AND users.deleted_at_ms IS NULL AND ends_at_ms > :now
-  GROUP BY users.name, address
-  ORDER BY last_seen DESC LIMIT :size`
+  SELECT users.name, address, used_at_ms
+  FROM panel_sessions JOIN users ON users.id = user_id AND users.generation = panel_sessions.generation
+  WHERE panel_sessions.account_id = :account_id AND users.enabled = 1 AND users.deleted_at_ms IS NULL
+    AND ends_at_ms > :now
+  ORDER BY used_at_ms DESC LIMIT :size`
 
 /** Id of the user who made a change, as the audit trail names them: `service_user ID (NAME)`. */
 const ACTOR_ID = `CASE

@@ -5,6 +5,7 @@
 import { randomText } from '../base/random-text.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
+import type { Value } from './database.ts'
 import type { UserRecord } from './directory.ts'
 import type { ChangeAction } from './feed/touches.ts'
 import type { LinkPurpose, PanelSessionRecord } from './panel-records.ts'
@@ -44,15 +45,12 @@ export class PanelChange {
     link: { readonly hash: Buffer; readonly purpose: LinkPurpose; readonly endsAtMs: number },
   ): Promise<void> {
     const { nowMs } = this.#writer
-    await this.#all(
-      'DELETE FROM panel_links WHERE ends_at_ms <= :now OR (user_id = :user AND purpose = :purpose)',
-      {
-        now: nowMs,
-        user: user.id,
-        purpose: link.purpose,
-      },
-    )
-    await this.#writer.insert('panel_links', {
+    await this.#all('DELETE FROM panel_links WHERE ends_at_ms <= :now', { now: nowMs })
+    await this.#all('DELETE FROM panel_links WHERE user_id = :user AND purpose = :purpose', {
+      user: user.id,
+      purpose: link.purpose,
+    })
+    await this.#insert('panel_links', {
       hash: link.hash,
       purpose: link.purpose,
       user_id: user.id,
@@ -108,7 +106,7 @@ export class PanelChange {
     await this.#all('DELETE FROM panel_sessions WHERE ends_at_ms <= :now', { now: nowMs })
     await this.#makeRoom(holder)
     const id = randomText(16)
-    await this.#writer.insert('panel_sessions', {
+    await this.#insert('panel_sessions', {
       ...{ hash, id },
       user_id: 'digest' in holder ? null : holder.id,
       generation: 'digest' in holder ? 0 : holder.generation,
@@ -202,6 +200,15 @@ export class PanelChange {
       user: userId,
       except: exceptId,
     })
+  }
+
+  /** With the account of the user, by which it ends when the account is disabled. */
+  async #insert(
+    table: 'panel_links' | 'panel_sessions',
+    row: Readonly<Record<string, Value>>,
+  ): Promise<void> {
+    const [user] = await this.#all('SELECT account_id FROM users WHERE id = :id', { id: row.user_id ?? null })
+    await this.#writer.insert(table, { ...row, account_id: user ? text(user.account_id) : null })
   }
 
   async #remove(id: string): Promise<void> {

@@ -137,8 +137,9 @@ export class PanelRecords {
   /** Whether a session was used, or a link made, later than that: a clock that was ahead wrote it. */
   async hasLaterThan(ms: number): Promise<boolean> {
     const rows = await this.#all(
-      `SELECT 1 AS later WHERE EXISTS (SELECT 1 FROM panel_sessions WHERE used_at_ms > :ms)
-         OR EXISTS (SELECT 1 FROM panel_links WHERE created_at_ms > :ms)`,
+      `SELECT 1 AS later FROM (SELECT MAX(used_at_ms) AS used_at_ms FROM panel_sessions) AS sessions
+       CROSS JOIN (SELECT MAX(created_at_ms) AS created_at_ms FROM panel_links) AS links
+       WHERE used_at_ms > :ms OR created_at_ms > :ms`,
       { ms },
     )
     return rows.length > 0

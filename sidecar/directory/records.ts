@@ -141,8 +141,11 @@ export class DirectoryRecords {
    */
   async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
     const [row] = await this.#queries.all(
-      `SELECT COUNT(*) AS tokens FROM static_tokens JOIN users ON users.id = user_id
-       WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> :fingerprint`,
+      `SELECT COUNT(*) AS tokens FROM (
+         SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper < :fingerprint
+         UNION ALL
+         SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper > :fingerprint
+       ) AS others WHERE (SELECT deleted_at_ms FROM users WHERE users.id = user_id) IS NULL`,
       { fingerprint },
     )
     return number(row?.tokens)
@@ -159,19 +162,13 @@ export class DirectoryRecords {
       token: tokenId,
     })
     if (staticToken !== undefined) return { account: text(staticToken.account) }
-    // The pattern may match other tokens too, because `_` matches any character. So the ids are compared
-    // below.
-    const rows = await this.#queries.all(
-      `SELECT account, user_id, claims FROM panel_tokens
+    const [panelToken] = await this.#queries.all(
+      `SELECT account, user_id FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
-       WHERE claims LIKE :pattern`,
-      { pattern: `%${tokenId}%` },
+       WHERE token_id = :token`,
+      { token: tokenId },
     )
-    for (const row of rows) {
-      const { jti } = JSON.parse(text(row.claims)) as { jti: string }
-      if (jti === tokenId) return { account: text(row.account), holderId: text(row.user_id) }
-    }
-    return undefined
+    return panelToken && { account: text(panelToken.account), holderId: text(panelToken.user_id) }
   }
 
   /** Number of the last change. Numbers only rise, whatever the clocks do. */
@@ -235,8 +232,10 @@ const PROJECT_COLUMNS = `
   SELECT projects.id, projects.name, account, projects.enabled, projects.created_at_ms
   FROM projects JOIN accounts ON accounts.id = projects.account_id`
 
-const PROJECTS = `${PROJECT_COLUMNS}
-  WHERE account = :account AND accounts.deleted_at_ms IS NULL AND projects.deleted_at_ms IS NULL`
+/** As a value: PostgreSQL sorts what it joins, and does not list it in the order of an index. */
+const ACCOUNT_ID = '(SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL)'
+
+const PROJECTS = `${PROJECT_COLUMNS} WHERE projects.account_id = ${ACCOUNT_ID} AND projects.deleted_at_ms IS NULL`
 
 /** The columns that `userOf` reads. */
 export const USER_VALUES = `
@@ -251,7 +250,7 @@ const USER_TABLES = 'users JOIN accounts ON accounts.id = users.account_id'
 const USER_COLUMNS = `SELECT ${USER_VALUES} FROM ${USER_TABLES}`
 
 const USERS = `${USER_COLUMNS}
-  WHERE account = :account AND users.type = :type AND accounts.deleted_at_ms IS NULL AND users.deleted_at_ms IS NULL`
+  WHERE users.account_id = ${ACCOUNT_ID} AND users.type = :type AND users.deleted_at_ms IS NULL`
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,

@@ -3,9 +3,10 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { growthOf, noting, SqlitePlans, unseenTexts, withFeed } from '../support/directory/statements.ts'
 import { startWriter } from '../support/directory/writer.ts'
 import { eventually, newFolder, passing } from '../support/suite/resources.ts'
 import { expectWhole } from './contract/processes.ts'
@@ -24,6 +25,7 @@ function onSync(answer: (done: (error: Error | null) => void) => void): () => vo
 const folder = newFolder()
 
 let places = 0
+const statements = new Set<string>()
 directoryContract(async () => {
   const file = join(folder, `${places++}.sqlite`)
   return {
@@ -36,9 +38,24 @@ directoryContract(async () => {
     },
     open: async (now) => {
       const database = openSqlite(file)
-      return { database, store: new DirectoryStore(database, now) }
+      return { database, store: new DirectoryStore(noting(database, statements), now) }
     },
   }
+})
+
+describe('the statements of the contract', () => {
+  test('are all that the sources have', () => {
+    expect(unseenTexts(withFeed(statements))).toEqual([])
+  })
+
+  // A directory has no statistics of its own.
+  test.each([
+    ['as a directory is', false],
+    ['with statistics of 10⁷ rows', true],
+  ])('do not grow with it, %s', (_how, analyzed) => {
+    using plans = new SqlitePlans(analyzed)
+    expect(withFeed(statements).flatMap((sql) => growthOf(sql, plans.planOf(sql)) ?? [])).toEqual([])
+  })
 })
 
 test('while another process holds the write lock, other work of this process continues', async () => {

@@ -258,7 +258,7 @@ export class Once {
 /** Browsers are on one machine, which nothing happens to. */
 const BROWSER = new Machine('browser')
 
-const OF_USER = 'JOIN users ON users.id = user_id JOIN accounts ON accounts.id = account_id'
+const OF_USER = 'JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id'
 
 const MAY_LOG_IN =
   'users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL'

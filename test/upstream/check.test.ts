@@ -56,7 +56,7 @@ describe('Check of a token of an upstream', () => {
       allowed: true,
       token: { authority: 'second' },
     })
-    expect(running.logLines.join('')).toContain('may not vouch for')
+    expect(running.logLines.join('')).toContain('of an account that it may not verify')
   })
 
   test('goes to an upstream of its prefix alone', async () => {

@@ -128,24 +128,22 @@ export function auditPagesContract(subject: () => Subject): void {
       },
     )
 
-    test('where the records of an account begin is looked for once, and by no long statement', async () => {
+    test('where the records of an account begin is looked up, and not searched for', async () => {
       const { database } = opened
-      const sizes: number[] = []
+      const asked: string[] = []
       const records = new DirectoryRecords({
         all: (sql, parameters = {}) => {
-          if (/LIKE/.test(sql)) sizes.push(Number(parameters.high) - Number(parameters.low) - 1)
+          asked.push(sql)
           return database.all(sql, parameters)
         },
       })
       const query = { account: 'long', earlier: false, size: 1 } as const
-      for (const _time of ['first', 'second']) {
-        const { records: oldest, next } = await records.auditPage(query)
-        expect(oldest).toMatchObject([{ sequence: 1, action: 'account.create' }])
-        expect(next).toBe(1)
-        const newest = await records.auditPage({ ...query, newestFirst: true })
-        expect(newest.records).toMatchObject([{ sequence: RECORDS + 1 }])
-      }
-      expect(sizes).toHaveLength(12)
+      const { records: oldest, next } = await records.auditPage(query)
+      expect(oldest).toMatchObject([{ sequence: 1, action: 'account.create' }])
+      expect(next).toBe(1)
+      const newest = await records.auditPage({ ...query, newestFirst: true })
+      expect(newest.records).toMatchObject([{ sequence: RECORDS + 1 }])
+      expect(asked).toHaveLength(4)
     })
 
     test('no page leads to what was before the account, in either direction', async () => {

@@ -31,12 +31,13 @@ export function knownAddressesContract(subject: () => Subject): void {
     }
   }
   const session = async (user: UserRecord, address: string, more: Record<string, number> = {}) => {
-    const { database, clock } = subject()
+    const { database, store, clock } = subject()
     const now = clock.nowMs
+    const account = await store.records.account(user.account)
     const columns = {
       ...{ hash: randomBytes(32), id: randomUUID(), user_id: user.id, generation: user.generation },
       ...{ created_at_ms: now, used_at_ms: now, confirmed_at_ms: now, ends_at_ms: now + 1 },
-      ...{ address, client: 'a browser', ...more },
+      ...{ address, client: 'a browser', account_id: account?.id ?? null, ...more },
     }
     const names = Object.keys(columns)
     await database.all(

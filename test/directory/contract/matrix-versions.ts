@@ -50,6 +50,7 @@ export function matrixVersionsContract(subject: () => Subject): void {
   test('none is, until one was promoted', async () => {
     const { records, versions, rollBack } = await scene()
     expect(await records.inForce()).toBeUndefined()
+    expect(await records.has()).toBe(false)
     expect(await versions()).toEqual([])
     expect(await rollBack('previous', CONFIGURED.digest)).toBe('NOT_FOUND')
     expect(await rollBack('configured', CONFIGURED.digest)).toBe('NOT_FOUND')
@@ -59,6 +60,7 @@ export function matrixVersionsContract(subject: () => Subject): void {
     const { records, promote, versions } = await scene()
     expect(await promote(matrix('one'), CONFIGURED.digest)).toBe('done')
     expect(await records.inForce()).toEqual(matrix('one'))
+    expect(await records.has()).toBe(true)
     expect(await promote(matrix('two'), matrix('one').digest)).toBe('done')
     expect(await records.inForce()).toEqual(matrix('two'))
     expect(await versions()).toEqual([

@@ -206,6 +206,21 @@ export function panelContract(subject: () => Subject): void {
     expect([await count('panel_sessions'), await count('panel_links')]).toEqual([1, 1])
   })
 
+  test('sessions and links that a clock which was ahead has written are found and ended', async () => {
+    const { user } = await newPanelUser(subject())
+    const { clock } = subject()
+    const before = clock.nowMs++
+    await begin(user)
+    const { hash } = await begin(user)
+    await link(user)
+    expect(await records().hasLaterThan(clock.nowMs)).toBe(false)
+    expect(await records().hasLaterThan(before)).toBe(true)
+    const ended = await changing(subject(), (change) => new PanelChange(change).endLaterThan(before))
+    expect(ended).toEqual({ sessions: 2, links: 1 })
+    expect(await records().hasLaterThan(before)).toBe(false)
+    expect(await records().session(hash)).toBeUndefined()
+  })
+
   test('uses and proofs are written; the trail has the begin and the end of a session, and no use', async () => {
     const { user, account } = await newPanelUser(subject())
     const { clock, store } = subject()

@@ -21,6 +21,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await store.records.account(account)).toEqual({ ...made, enabled: false })
     await changing(subject(), async (change) => change.setAccountEnabled(await newest(change), true))
     expect(await store.records.account(account)).toEqual(made)
+    expect(await store.records.accountById(made?.id ?? '')).toEqual(made)
 
     async function newest(change: DirectoryChange): Promise<Account> {
       return (await change.records.account(account)) as Account
@@ -43,6 +44,7 @@ export function recordsContract(subject: () => Subject): void {
     expect(await theProject(store.records, account, 'alpha')).toEqual({ ...made, enabled: false })
     await changing(subject(), (change) => change.setProjectEnabled(made, true))
     expect(await theProject(store.records, account, 'alpha')).toEqual(made)
+    expect(await store.records.projectById(made.id)).toEqual(made)
   })
 
   test('a service user', async () => {
@@ -168,7 +170,7 @@ export function recordsContract(subject: () => Subject): void {
         pepper: 'one',
       }),
     )
-    // `_` matches any character in the pattern of the query.
+    // `_` would match any character in a pattern.
     const [id, near] = ['abcdefghij_lmnopqrstuv', 'abcdefghijklmnopqrstuv']
     const claims = JSON.stringify({ jti: near, exp: 1000 })
     await changing(subject(), (change) => change.setPanelToken(user, '', claims, near))

@@ -133,7 +133,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
       expect.objectContaining({
         severity: 'error',
         check: 'clock',
-        message: expect.stringMatching(/PostgreSQL are 3\d{3}\.\d s apart/),
+        message: expect.stringMatching(/PostgreSQL differ by 3\d{3}\.\d s/),
       }),
     )
     const other = await examine({ ...options, data: (await runSidecar()).folder }, Date.now)

@@ -1,9 +1,11 @@
 /** The contract of the directory on a real PostgreSQL, which is followed. */
-import { afterAll, beforeAll, describe, inject } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { directoryContract } from '../../directory/contract.ts'
+import { growthOf, noting, unseenTexts, withFeed } from '../../support/directory/statements.ts'
+import { postgresPlans } from '../../support/postgres/plans.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 
 const programs = inject('postgres')
@@ -15,6 +17,7 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
   })
   afterAll(() => server?.remove())
 
+  const seen = new Set<string>()
   directoryContract(async () => {
     const url = (await server?.newDatabase()) ?? ''
     return {
@@ -30,8 +33,19 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
         const database = await openPostgres({ url: new Secret(url), ...limits })
         // As in `openDirectory`: what is remembered must be dropped by the changes that touch it.
         await database.follow()
-        return { database, store: new DirectoryStore(database, now) }
+        return { database, store: new DirectoryStore(noting(database, seen), now) }
       },
     }
+  })
+
+  test('the statements of the contract are all that the sources have', () => {
+    expect(unseenTexts(withFeed(seen))).toEqual([])
+  })
+
+  test('the statements of the contract do not grow with a directory of 10⁷ rows', async () => {
+    const url = (await server?.newDatabase()) ?? ''
+    await (await openPostgres({ url: new Secret(url), poolSize: 1, timeoutMs: 60_000 })).close()
+    const plans = await postgresPlans(url, withFeed(seen))
+    expect(plans.flatMap(([sql, plan]) => growthOf(sql, plan) ?? [])).toEqual([])
   })
 })

@@ -75,6 +75,25 @@ export function blindCatchesOf(source: Pick<Source, 'path' | 'text'>): string[] 
   return found
 }
 
+/** Every text of a source. Where a template has a value, the text has the character U+FFFC. */
+export function textsOf(source: Pick<Source, 'path' | 'text'>): string[] {
+  const found: string[] = []
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) for (const each of node) visit(each)
+    if (!isNode(node)) return
+    if (node.type === 'Literal' && typeof node.value === 'string') found.push(node.value)
+    if (node.type === 'TemplateLiteral')
+      found.push((node.quasis as Quasi[]).map(({ value }) => value.cooked).join('\uFFFC'))
+    for (const value of Object.values(node)) if (typeof value === 'object') visit(value)
+  }
+  visit(treeOf(source))
+  return found
+}
+
+interface Quasi {
+  readonly value: { readonly cooked: string }
+}
+
 function cannotFail({ type, argument }: Node): boolean {
   return type === 'ReturnStatement' && (!isNode(argument) || argument.type === 'Literal')
 }
