@@ -48,7 +48,7 @@ describe('the statements of the contract', () => {
     expect(unseenTexts(withFeed(statements))).toEqual([])
   })
 
-  // A directory has no statistics of its own.
+  // A directory has no statistics.
   test.each([
     ['as a directory is', false],
     ['with statistics of 10⁷ rows', true],

@@ -106,14 +106,14 @@ function onOneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-/** What a plan reads of a table that grows. */
+/** The rows that a plan reads of a table that grows. */
 export interface Reading {
   readonly table: string
   /** It is walked, and not looked up in. */
   readonly scans: boolean
   /** The columns by whose values it is looked up. */
   readonly by: readonly string[]
-  /** It ends after so many rows, in the order of an index. */
+  /** It ends after a number of rows, in the order of an index. */
   readonly limited: boolean
   /** Columns of which rows must have a value, which are looked at only when the row is read. */
   readonly filters: readonly string[]
@@ -124,7 +124,7 @@ export interface Plan {
   readonly sorts: boolean
 }
 
-/** What a statement does that grows with the directory; `undefined`: nothing. */
+/** The work of a statement that grows with the directory; `undefined`: none. */
 export function growthOf(sql: string, { readings, sorts }: Plan): string | undefined {
   const refusals = [
     ...(/\bOFFSET\b/.test(sql) ? ['OFFSET'] : []),
@@ -202,7 +202,7 @@ export class SqlitePlans implements Disposable {
     )
   }
 
-  /** Which rows an index has; empty: all. */
+  /** The condition of the rows that an index has; empty: all. */
   #conditionOf(index: string): string {
     const [row] = this.#rows(`SELECT sql FROM sqlite_schema WHERE name = '${index}'`)
     return String(row?.sql ?? '').split(' WHERE ')[1] ?? ''
