@@ -8,7 +8,7 @@ const read = (document: unknown) =>
 
 const TOKEN = { profile: 'nightly', apis: ['cdn'], project: 'web', file: '/run/app/token' }
 
-test('what is left out has a default', () => {
+test('an omitted key has its default', () => {
   expect(read({ tokens: [TOKEN] })).toEqual({
     address: undefined,
     callerTokenFile: undefined,
@@ -123,7 +123,7 @@ describe('is refused:', () => {
       `tokens: [{ profile: p, apis: [cdn], file: f, mode: 0600 }]`,
       'tokens[0].mode: expected a string',
     ],
-    ['a mode that is none', { tokens: [{ ...TOKEN, mode: '0888' }] }, 'tokens[0].mode: expected '],
+    ['an invalid mode', { tokens: [{ ...TOKEN, mode: '0888' }] }, 'tokens[0].mode: expected '],
     ['a mode with setuid', { tokens: [{ ...TOKEN, mode: '4755' }] }, 'tokens[0].mode: expected '],
     [
       'a command as one text',

@@ -1,7 +1,4 @@
-/**
- * When the agent asks for a token, writes it, tells the application, and tries again: a day passes in no
- * time.
- */
+/** The agent asks for a token, writes it, notifies the application, and tries again. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -16,7 +13,7 @@ import { newFolder } from '../support/suite/resources.ts'
 const HOUR = 3_600_000
 const START = Date.parse('2026-11-22T00:00:00Z')
 
-/** Time passes only where a test says so. */
+/** A day passes at once, because time passes only where a test says so. */
 class FakeClock implements Clock {
   wallMs = START
   elapsedMs = 1000
@@ -98,7 +95,7 @@ function keeping({
   const log = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) })
   const access = { mode: token.mode, uid: undefined, gid: undefined }
   const keeper = new Keeper({ token, access, source, clock, random, checkIntervalMs, log })
-  /** Steps as `run` does, until so much time has passed. Returns how many steps that took. */
+  /** Steps as `run` does, until this much time has passed. Returns how many steps that took. */
   const pass = async (ms: number) => {
     const end = clock.elapsedMs + ms
     for (let steps = 0; ; steps++) {
@@ -152,7 +149,7 @@ test('a sidecar that gives the same token again is asked again before it expires
 })
 
 describe('a sidecar that does not answer', () => {
-  test('is asked less and less often, and the last token stays in the file', async () => {
+  test('is asked ever more rarely, and the last token stays in the file', async () => {
     const { source, keeper, pass, content } = keeping()
     await keeper.step()
     await pass(19 * HOUR)
@@ -179,7 +176,7 @@ describe('a sidecar that does not answer', () => {
     expect(content()).toBe('token-1')
   })
 
-  test('and says when to come back is asked then', async () => {
+  test('that says when to come back is asked then', async () => {
     const { source, keeper, pass } = keeping()
     source.failure = {
       code: 'RESOURCE_EXHAUSTED',
@@ -194,7 +191,7 @@ describe('a sidecar that does not answer', () => {
     expect(source.rejected).toHaveLength(2)
   })
 
-  test('or refuses is asked every five minutes at most', async () => {
+  test('that refuses is asked every five minutes at most', async () => {
     const { source, pass } = keeping()
     source.failure = { code: 'PERMISSION_DENIED', reason: 'PROFILE_NOT_ALLOWED', message: '' }
     await pass(24 * HOUR)
@@ -267,7 +264,7 @@ describe('a token that is checked', () => {
     })
   })
 
-  test('and denied again and again is replaced less and less often', async () => {
+  test('and denied again and again is replaced ever more rarely', async () => {
     const { source, pass } = keeping({ checkIntervalMs: 30_000 })
     source.denied = new Set(Array.from({ length: 1000 }, (_, number) => `token-${number}`))
     await pass(HOUR)
@@ -311,7 +308,7 @@ test('a token without an expiry is asked for every hour, in case it was replaced
 })
 
 describe('the file', () => {
-  test('that somebody deleted comes back', async () => {
+  test('comes back after it was deleted', async () => {
     const { source, token, pass, content } = keeping()
     await pass(0)
     rmSync(token.file)

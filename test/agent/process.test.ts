@@ -80,7 +80,7 @@ describe('portcullis token', () => {
     expect(stdout).toMatch(printed)
   })
 
-  test('that an API has just refused is not printed again, and no process list shows it', async () => {
+  test('does not print a token that an API has just refused, and no process list shows it', async () => {
     const asked = ['token', ...byProfile, '--api', 'balance']
     const first = (await command(asked)).stdout
     expect((await command(asked)).stdout).toBe(first)
@@ -166,7 +166,7 @@ describe('portcullis agent --once', () => {
       'tokens[0].owner: expected the name of a user, or a number',
     ],
     [
-      'an address that is none',
+      'an invalid address',
       configOf([{ apis: ['cdn'], file: 'f' }], { sidecar: { address: 'x' } }),
       'expected HOST:PORT or unix:PATH',
     ],
@@ -227,7 +227,7 @@ describe('portcullis agent --exit-without-token', () => {
 
   test('runs on with one, also when that is replaced', async () => {
     const file = join(newFolder(), 'token')
-    // A busy machine must not look like a sidecar that does not answer.
+    // A sidecar on a busy machine must still count as one that answers.
     const sidecar = { address: running.address, caller_token_file: callerTokenFile, deadline_ms: 60_000 }
     const config = newFile(configOf([{ apis: ['balance'], file }], { sidecar }))
     const agent = start(['agent', '--config', config, '--exit-without-token'])

@@ -73,7 +73,7 @@ function agentAndSidecar(lifeMs: number, chance: number) {
   }
   const log = pino({ level: 'silent' })
   const keeper = new Keeper({ token, access, source, clock, random, checkIntervalMs: 0, log })
-  /** The least that the token of the file had left while so much time passed. */
+  /** The least life that the token of the file had left while this much time passed. */
   const leastLeft = async (ms: number) => {
     let leastMs = Number.POSITIVE_INFINITY
     for (const endMs = clock.wallMs + ms; clock.wallMs < endMs; ) {

@@ -1,4 +1,4 @@
-/** The file of a token: replaced as a whole, for those alone who may read it; and what is written into it. */
+/** The file of a token is replaced as a whole, for its permitted readers alone. */
 import {
   existsSync,
   lstatSync,
@@ -81,7 +81,7 @@ const as = (uid: number) => process.getuid?.() === uid
 
 test('the owner is set', () => {
   const file = join(newFolder(), 'token')
-  // Only root may give files away. Anybody may keep them.
+  // Only root may give files away. Every user may keep them.
   const uid = as(0) ? 65_534 : (process.getuid?.() ?? 0)
   replaceFile(file, 'new', { mode: 0o640, uid, gid: undefined })
   expect({ uid: statSync(file).uid, mode: modeOf(file) }).toEqual({ uid, mode: '640' })
@@ -138,7 +138,7 @@ describe('formats', () => {
     expect(() => formatToken(format, { ...TOKEN, value })).toThrow('expected a token')
   })
 
-  test('what means something to a shell is quoted', () => {
+  test('characters that mean something to a shell are quoted', () => {
     expect(formatToken('env', { ...TOKEN, value: 'a$(b);"c' })).toContain(`PORTCULLIS_TOKEN='a$(b);"c'\n`)
   })
 })

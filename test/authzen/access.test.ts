@@ -1,4 +1,4 @@
-/** AuthZEN: who may ask, what the server says of itself, and that it is off by default. */
+/** AuthZEN: its callers, its metadata, and that it is off by default. */
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
@@ -32,7 +32,7 @@ const QUESTION = { subject: token('static_token'), action: CALL, resource: api('
 const open = await startAuthzen({ config: configOf({}) })
 const closed = await startAuthzen({ config: configOf({ http: { public_url: 'https://pdp.example/of/us' } }) })
 
-describe('who may ask', () => {
+describe('callers', () => {
   test.each<[claim: string, headers: RequestHeaders, open: number, closed: number]>([
     ['a client without a token', {}, 200, 401],
     ['a caller', bearer(TOKEN), 200, 200],
@@ -87,7 +87,7 @@ describe('who may ask', () => {
     [{ http: { public_url: 'https://pdp.example' } }, false],
     [{ http: { public_url: 'http://localhost:8180' } }, true],
     [{ http: { public_url: 'http://[::1]:8180' } }, true],
-  ])('everybody, with %j: %s', (config, expected) => {
+  ])('every client, with %j: %s', (config, expected) => {
     expect(isForThisMachine(readConfig({ file: newFile(JSON.stringify(config), 'config.json') }))).toBe(
       expected,
     )

@@ -1,7 +1,7 @@
 /**
  * The policy of AuthZEN's certification scenario as the matrix of examples/authzen: its eight decisions
  * (C-1.4) and its searches (C-1.5), asked of a sidecar. The scenario says `user`, `record` and `read`; a
- * sidecar says `token`, `api` and `call`, so its words are translated here as an enforcement point would.
+ * sidecar says `token`, `api` and `call`. An enforcement point would translate these words as this file does.
  */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

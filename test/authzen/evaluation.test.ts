@@ -26,7 +26,7 @@ describe('a kind without an account', () => {
       }
   })
 
-  test('opens nothing that belongs to somebody', async () => {
+  test('opens no API of an account', async () => {
     for (const kind of engine.tokenKinds.keys()) {
       const { decision, context } = await evaluate(token(kind), api('balance', { account: ACCOUNT }))
       expect([decision, context.reason]).toEqual([false, 'INVALID_SCOPE'])
@@ -35,9 +35,9 @@ describe('a kind without an account', () => {
 })
 
 test.each<[claim: string, changed: object, reason: string]>([
-  ['a resource that is no API', { resource: { type: 'book', id: 'balance' } }, 'UNKNOWN_RESOURCE_TYPE'],
+  ['a resource that is not an API', { resource: { type: 'book', id: 'balance' } }, 'UNKNOWN_RESOURCE_TYPE'],
   [
-    'a resource with properties of its own',
+    'a resource with its own properties',
     { resource: { type: 'book', id: '1', properties: { account: 1 } } },
     'UNKNOWN_RESOURCE_TYPE',
   ],

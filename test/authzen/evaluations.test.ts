@@ -1,6 +1,5 @@
 /**
- * `POST /access/v1/evaluations`: defaults, the three semantics, and what becomes of one evaluation that
- * fails.
+ * `POST /access/v1/evaluations`: defaults, the three semantics, and the result of an evaluation that fails.
  */
 import { describe, expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
@@ -18,7 +17,7 @@ const { engine } = running.sidecar.rules
 
 const alice = token('iam_token_account_scoped')
 const bob = token('static_token')
-/** Which of them it is that may. */
+/** The resource that the subject may call. */
 const YES = { resource: api('balance') }
 const NO = { resource: api('managed-kubernetes') }
 
@@ -50,12 +49,12 @@ test.each<[claim: string, body: object, decisions: boolean[]]>([
     [true, false],
   ],
   [
-    'an item with an action of its own',
+    'an item with its own action',
     { subject: alice, action: CALL, ...YES, evaluations: [{}, { action: { name: 'delete' } }] },
     [true, false],
   ],
   [
-    'an item with a subject of its own',
+    'an item with its own subject',
     { subject: alice, action: CALL, resource: api('reports'), evaluations: [{}, { subject: bob }] },
     [false, true],
   ],
@@ -138,7 +137,7 @@ test.each<[claim: string, evaluations: object]>([
   expect(incomplete.status).toBe(400)
 })
 
-describe('what is wrong with one evaluation is said in its place', () => {
+describe('a fault of one evaluation is reported in its place', () => {
   test.each<[claim: string, item: unknown, message: string]>([
     ['it lacks a resource', {}, 'evaluations[1].resource: expected an object with `type` and `id`'],
     [

@@ -46,6 +46,6 @@ test('a directory that does not answer', async () => {
     request_id: headers['x-openstack-request-id'],
   }
   expect(refusals).toContainEqual(expect.objectContaining({ ...evaluation, msg: 'a request was refused' }))
-  // Claims need no authority.
+  // Claims do not need the authority.
   expect((await post(EVALUATION, claims)).json.decision).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** AuthZEN: what is no valid request, the id of a request, and that nothing that was sent comes back. */
+/** AuthZEN refuses invalid requests with their id, and never repeats what was sent. */
 import { describe, expect, test } from 'vitest'
 import { BODY_BYTES_MAX } from '../../sidecar/http/http-error.ts'
 import { changed, type RequestHeaders } from '../support/identity/identity.ts'

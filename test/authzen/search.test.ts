@@ -39,7 +39,7 @@ const search = async (searched: 'subject' | 'resource' | 'action', body: object)
 }
 const idsOf = ({ results }: { results: { id: string }[] }) => results.map(({ id }) => id)
 
-/** What the engine says about claims as an evaluation takes them. */
+/** The engine's answer about claims as an evaluation takes them. */
 const permits = (kind: string, id: string, scope: Owner | undefined, target: Owner | undefined) => {
   const anywhere =
     engine.tokenKinds.get(kind)?.scopeLevel === 'project' ? { account: '1', project: 'a' } : { account: '1' }
@@ -48,7 +48,7 @@ const permits = (kind: string, id: string, scope: Owner | undefined, target: Own
 }
 
 describe('every cell, scope and target', () => {
-  test('which kinds may call', async () => {
+  test('kinds that may call', async () => {
     for (const id of [...APIS, 'nothing'])
       for (const scope of OWNERS)
         for (const target of id === 'managed-kubernetes' || id === 'balance' ? OWNERS : [undefined]) {
@@ -66,7 +66,7 @@ describe('every cell, scope and target', () => {
         }
   })
 
-  test('which APIs a kind opens', async () => {
+  test('APIs that a kind opens', async () => {
     for (const kind of [...KINDS, 'nothing'])
       for (const scope of OWNERS)
         for (const target of OWNERS) {
@@ -84,7 +84,7 @@ describe('every cell, scope and target', () => {
         }
   })
 
-  test('which actions a kind may do', async () => {
+  test('actions that a kind may do', async () => {
     for (const kind of KINDS)
       for (const id of APIS) {
         const { results } = await search('action', { subject: token(kind), resource: api(id) })
@@ -93,7 +93,7 @@ describe('every cell, scope and target', () => {
   })
 
   test.each(Object.keys(credentials) as (keyof typeof credentials)[])(
-    'which APIs a credential opens: %s',
+    'APIs that a credential opens: %s',
     async (name) => {
       const subject = credential(credentials[name])
       for (const target of OWNERS) {
@@ -112,7 +112,7 @@ describe('every cell, scope and target', () => {
   )
 })
 
-test('what a credential is refused for is said, where it opens nothing', async () => {
+test('a credential that opens no API gets the reason of its denial', async () => {
   const { results, context } = await search('resource', {
     subject: credential(credentials.forged),
     resource: { type: 'api' },
@@ -174,7 +174,7 @@ describe('the shapes of the certification profile', () => {
     ['action', { ...actions, subject: token('nothing') }],
     ['action', { ...actions, subject: { type: 'spaceship', id: '1' } }],
     ['action', { ...actions, resource: { type: 'planet', id: '1' } }],
-  ])('what is unknown has no results: %s of %j', async (searched, body) => {
+  ])('an unknown name has no results: %s of %j', async (searched, body) => {
     expect(await search(searched, body)).toMatchObject({ page: { next_token: '', count: 0 }, results: [] })
   })
 })

@@ -1,4 +1,4 @@
-/** The administration commands: what they report, and the mistakes that they prevent. */
+/** The administration commands: their reports, and the mistakes that they prevent. */
 import { describe, expect, test } from 'vitest'
 import { command } from '../support/processes/command-line.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -103,7 +103,7 @@ describe('audit list', () => {
   })
 
   test.each(['yesterday', '2026-11-22Z', '2026-13-01', '2026-02-30', '22.11.2026', '2 d'])(
-    '%s is no time',
+    '%s is not a time',
     async (text) => {
       expect(await portcullis('audit', 'list', '--since', text)).toEqual({
         code: 2,

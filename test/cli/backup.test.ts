@@ -59,7 +59,10 @@ describe('a directory that was restored', () => {
     expect(restored.logLines.filter((line) => /missing|another pepper|can reach/.test(line))).toEqual([])
   })
 
-  /** What ended a token after the backup, and how the same is done and undone again after the restoration. */
+  /**
+   * An operation that ended a token after the backup, and how it is done and undone again after the
+   * restoration.
+   */
   const LOST: Readonly<Record<string, (running: RunningSidecar, secrets: Secrets) => Promise<string>>> = {
     'obtained with a password that is lost': async ({ sidecar, client }) => {
       const { password: value } = await sidecar.run(TESTER, 'replaceServiceUserPassword', {
@@ -99,7 +102,7 @@ describe('a directory that was restored', () => {
     expect(await reasonOf(restored, `${lost}`)).toBe('CREDENTIAL_REVOKED')
   })
 
-  test('in which somebody administers again accepts no token that they got as less', async () => {
+  test('accepts no token that its administrator got without the role', async () => {
     const { running, data } = await scene()
     const [name, backup] = ['robot', newBackup()]
     const { password } = await running.sidecar.run(TESTER, 'createServiceUser', {
@@ -153,7 +156,7 @@ describe('a directory that was restored', () => {
     expect(statSync(`${keptAs}`).mode & 0o777).toBe(0o600)
   })
 
-  test('where the revocations after the backup are lost, accepts no token of before of a kind that is ended', async () => {
+  test('accepts no earlier token of an ended kind where the revocations after the backup are lost', async () => {
     const { running, secrets, token, data } = await scene()
     const backup = newBackup()
     await done('backup', backup, ...data)

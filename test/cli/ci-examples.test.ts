@@ -1,6 +1,6 @@
 /**
- * The pipelines of examples/ci, as far as they go without their services: the commands of their files, by a
- * shell, in a repository with a change of a matrix. This process carries out the commands of `portcullis`;
+ * The pipelines of examples/ci, as far as they go without their services. A shell runs the commands of their
+ * files in a repository with a change of a matrix. This process carries out the commands of `portcullis`;
  * `npm`, `gh` and `curl` are only noted.
  */
 import { execFileSync } from 'node:child_process'
@@ -33,10 +33,10 @@ interface Step {
   readonly env?: Variables
 }
 
-/** What a comment needs. */
+/** The inputs of a comment. */
 const TOKEN = 'the-token-of-comments'
 
-/** What a platform puts in the place of its expressions. */
+/** The values that a platform puts in the place of its expressions. */
 const EXPRESSIONS: Variables = {
   'github.base_ref': 'base',
   'github.token': TOKEN,
@@ -160,9 +160,9 @@ describe.each(Object.entries(PIPELINES))('%s', (name, commandsOf) => {
   const freed = library.tokenKinds.map((kind) => ({ ...kind, permissionScopes: [], lifetimeSeconds: null }))
   test.each<[what: string, matrix: Matrix]>([
     ['a cell opens', { ...library, apis: opened }],
-    ['a kind needs no permission, and lives for ever', { ...library, tokenKinds: freed }],
+    ['a kind needs no permission, and never expires', { ...library, tokenKinds: freed }],
   ])(
-    'fails where %s that nobody signed off, whatever the change names its files and tags',
+    'fails where %s without a sign-off, whatever the change names its files and tags',
     async (_what, matrix) => {
       const { folder, base, git } = repository(matrix, { flips: [] })
       for (const at of [

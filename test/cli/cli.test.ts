@@ -19,8 +19,8 @@ Object.assign(process.env, ASKED)
 process.chdir(newFolder())
 
 /**
- * Runs a command with the sidecar's address and the password in the environment: in this process, except
- * where standard input belongs to it.
+ * Runs a command with the sidecar's address and the password in the environment. It runs in this process
+ * unless standard input belongs to it.
  */
 const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) => {
   if (input !== undefined) return run(args, { environment: { ...ASKED, ...environment }, input })
@@ -49,7 +49,7 @@ describe('issue and check', () => {
     expect(short).toMatchObject({ code: 0, stderr: '', stdout: checked.stdout })
     const environment = { PORTCULLIS_HEADER: issued.stdout.trim() }
     expect(await portcullis(['check', 'balance'], { environment })).toMatchObject(short)
-    // What is given as an option comes first.
+    // An argument that is given as an option comes first.
     const given = await portcullis(['check', 'balance', '-H', '-'], { environment, input: 'X-Token: none' })
     expect(given).toMatchObject({ code: 1, stdout: expect.stringContaining('CREDENTIAL_INVALID') })
     expect((await portcullis(['check', 'reports', ...CLAIM], { environment })).code).toBe(0)

@@ -1,5 +1,5 @@
 /**
- * `config show` says what is in effect and where it is from; `config validate` finds what would keep a
+ * `config show` says what is in effect and where it is from. `config validate` finds faults that would keep a
  * sidecar from starting.
  */
 import { chmodSync } from 'node:fs'
@@ -69,7 +69,7 @@ describe('config show', () => {
     })
   })
 
-  // The source is worked out apart from the merging. This holds the two together.
+  // The source is computed separately from the merging. This test holds the two together.
   test.each(scalarKeys.filter((key) => key.type === 'integer' && key.default !== undefined))(
     'says of $variable what is in force, from each source',
     ({ path, variable, default: preset }) => {
@@ -141,7 +141,7 @@ const egressTo = (api: string) => ({
 describe('config validate', () => {
   test.each<[what: string, config: object, problem: RegExp | undefined]>([
     ['an empty configuration', {}, undefined],
-    ['a key that is none', { drain: 1 }, /drain/],
+    ['an unknown key', { drain: 1 }, /drain/],
     [
       'routes and egress that fit the matrix',
       {
@@ -164,7 +164,7 @@ describe('config validate', () => {
       /http\.tls\.certificate: \/nowhere\/a/,
     ],
     ['an egress route to an unknown API', egressTo('none'), /egress\.routes\[0\]\.api/],
-  ])('finds in %s what is wrong', async (_what, config, problem) => {
+  ])('finds the fault in %s', async (_what, config, problem) => {
     const ended = await command(['config', 'validate', '--json', '--config', configFile(config)])
     const { problems } = JSON.parse(ended.stdout) as { problems: string[] }
     expect({ code: ended.code, problems }).toEqual(

@@ -83,12 +83,12 @@ const unused = await unusedPort()
 
 const SABOTAGES: readonly Sabotage[] = [
   {
-    what: 'keys that everybody can change',
+    what: 'keys that every user can change',
     spoil: (folder) => void chmodSync(keysOf(folder), 0o666),
     expected: ['error', 'permissions', /can change it \(mode 0666\)/, /^chmod 600 .*signing-keys\.json$/],
   },
   {
-    what: 'a data folder that everybody can enter with a pepper that everybody can read',
+    what: 'a data folder that every user can enter with a pepper that every user can read',
     spoil: (folder) => {
       chmodSync(folder, 0o755)
       chmodSync(join(folder, 'static-token-pepper'), 0o644)
@@ -97,7 +97,7 @@ const SABOTAGES: readonly Sabotage[] = [
     expected: ['warning', 'permissions', /can read it \(mode 0755\)/, /^chmod 700 /],
   },
   {
-    what: 'a token file that everybody can read',
+    what: 'a token file that every user can read',
     spoil: () => {
       const path = newFile(`canary-${'x'.repeat(40)}`)
       chmodSync(path, 0o644)
@@ -148,7 +148,7 @@ const SABOTAGES: readonly Sabotage[] = [
     expected: ['warning', 'directory', /no accounts and no users$/, /^portcullis restore FILE/],
   },
   {
-    what: 'a directory that is none',
+    what: 'a file that is not a directory',
     spoil: (folder) => void writeFileSync(join(folder, 'directory.sqlite'), 'canary '.repeat(1000)),
     expected: ['error', 'directory', /cannot be read as a directory/, /portcullis restore FILE --replace$/],
   },
@@ -357,7 +357,7 @@ describe('doctor', () => {
     expect(findings.filter(({ severity }) => severity === 'error')).toHaveLength(1)
   })
 
-  test('says of a folder that is missing what the next start does, and makes none', async () => {
+  test('says what the next start does about a missing folder, and does not create it', async () => {
     const data = join(newFolder(), 'data')
     const findings = await examine({ data, grpc: '127.0.0.1:0' }, Date.now)
     expect(findings.filter(({ severity }) => severity !== 'ok')).toMatchObject([
@@ -391,7 +391,7 @@ function newDisk(): string | undefined {
 }
 
 const disk = newDisk()
-test.skipIf(disk === undefined)('a full disk is no reason to restore a backup', async () => {
+test.skipIf(disk === undefined)('a full disk is not a reason to restore a backup', async () => {
   const data = join(disk ?? '', 'data')
   cpSync(original, data, { recursive: true })
   chmodSync(data, 0o700)
@@ -408,7 +408,7 @@ test.skipIf(disk === undefined)('a full disk is no reason to restore a backup', 
   expect(stdout).not.toContain('restore FILE')
 })
 
-test('reaches a server that is there, and says which certificate it cannot trust', async () => {
+test('reaches a server, and names the certificate that it cannot trust', async () => {
   const { createServer: createSecureServer } = await import('node:tls')
   const server = createSecureServer({ cert: CERTIFICATE, key: KEY })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -157,7 +157,7 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   ),
 ]
 
-/** The same of what needs a process: a start, which changes its own, and standard input. */
+/** Errors of commands that need a process: a start, which changes it, and a reader of standard input. */
 const IN_A_PROCESS: typeof LOCAL = [
   [['serve', '--config', join(folder, 'matrix.yaml')], state('matrix: nope.json cannot be read (ENOENT)')],
   [['serve', '--data', noMatrix, '--http', 'off'], state(`data: ${noMatrix}: expected a folder`)],

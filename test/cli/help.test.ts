@@ -1,4 +1,4 @@
-/** The help: every command says what it does, which examples work, and what its exit codes mean. */
+/** The help of every command says what it does, which examples work, and what its exit codes mean. */
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { addServeCommand } from '../../sidecar/cli/commands/serve.ts'

@@ -1,6 +1,6 @@
 /**
- * The JSON of every command: one line, keys in snake case, and the contract's field names for messages of the
- * contract.
+ * The JSON of every command is one line with keys in snake case. Messages of the contract keep the contract's
+ * field names.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

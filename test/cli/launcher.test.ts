@@ -1,6 +1,6 @@
 /**
- * The launcher says what to do if Node is too old, or if generated code is missing.
- * test/nightly/packages.test.ts tries it with a real old Node.
+ * The launcher explains what to do if Node is too old, or if generated code is missing.
+ * `test/nightly/packages.test.ts` tries it with a real old Node.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'

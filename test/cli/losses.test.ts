@@ -1,4 +1,4 @@
-/** What a change removes from a user. */
+/** The rights that a change removes from a user. */
 import { describe, expect, test } from 'vitest'
 import { lossesByFile, lossesOf, type Rights } from '../../sidecar/cli/administration/losses.ts'
 

@@ -1,4 +1,4 @@
-/** `portcullis matrix diff`: its texts, its exit codes, revisions of git, and files that are not finished. */
+/** `portcullis matrix diff`: its texts, its exit codes, revisions of git, and unfinished files. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ describe('the exit code', () => {
       /signed off until 9999-12-31: agreed$/m,
     ],
     [
-      'of a flip whose day is over',
+      'of a flip whose day has passed',
       [rows, opened, '--fail-on', 'any', '--allow', allowing({ until: '2026-01-31' })],
       1,
       /^expired {2}opened tickets × iam_token_project_scoped, until 2026-01-31: agreed$/m,
@@ -86,7 +86,7 @@ describe('the exit code', () => {
       /`edge` opens \(iam_token_project_scoped\) {2}signed off until 9999-12-31: agreed$/m,
     ],
     [
-      'of a kind that needs no permission any more',
+      'of a kind that no longer needs a permission',
       [rows, free, '--fail-on', 'opened'],
       1,
       /^no cell opens or closes, 1 fact of kinds loosened: .*\nloosened {2}iam_token_account_scoped {2}permissionScopes {2}account → none\nnot signed off: 1 flip$/m,
@@ -112,7 +112,7 @@ describe('the exit code', () => {
 
   test.each<[what: string, args: string[], says: RegExp]>([
     ['a file that is not there', ['none.json', rows], /none\.json cannot be read \(ENOENT\)/],
-    ['a file that is no matrix', [rows, newFile('{}')], /: the matrix is not valid:\n {2}title: expected/],
+    ['a file that is not a matrix', [rows, newFile('{}')], /: the matrix is not valid:\n {2}title: expected/],
     [
       'a revision that looks like an option',
       ['--', '--output=x:y', rows],
@@ -127,7 +127,7 @@ describe('the exit code', () => {
       /allowed\.yaml: flips\[0\]\.until: expected this field, it is missing/,
     ],
     [
-      'an entry with a day that there is not',
+      'an entry with an impossible day',
       [rows, rows, '--allow', allowing({ until: '2027-02-30' })],
       /flips\[0\]\.until: expected a day that there is/,
     ],
@@ -151,7 +151,7 @@ describe('a revision of git', () => {
   const base = commit(ROWS)
   const main = 'refs/remotes/origin/main'
   git('update-ref', main, base)
-  // What the change opens is what it would like to be compared with.
+  // The change opens a cell, and would like to be compared with itself.
   const change = withRow('cdn', { accepts: ['iam_token_project_scoped', 'static_token'] })
   const tip = commit(change)
   const diff = (...args: string[]) => command([...DIFF, ...args])
@@ -214,7 +214,7 @@ describe('a revision of git', () => {
     expect((await diff(`git:${main}:matrix.json`, 'matrix.json')).stdout).toMatch(opens)
     expect((await diff('--base', main, 'matrix.json')).stdout).toMatch(opens)
     git('update-ref', '-d', 'refs/tags/origin/main')
-    // The beginning of an id gives way to a tag, and a whole one never does.
+    // A tag wins over the beginning of an id, and never over a whole id.
     git('update-ref', `refs/tags/${base.slice(0, 8)}`, tip)
     git('update-ref', `refs/tags/${base}`, tip)
     expect((await diff('--base', base.slice(0, 8), 'matrix.json')).stderr).toMatch(

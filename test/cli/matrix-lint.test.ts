@@ -1,4 +1,4 @@
-/** `portcullis matrix lint` for people, for programs, for code hosts and for GitHub Actions. */
+/** `portcullis matrix lint` for readers, for programs, for code hosts and for GitHub Actions. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ test.each([
     }),
   ],
   ['more than a hundred', many],
-  ['text that is no JSON', '['],
+  ['text that is not JSON', '['],
   ['nothing', JSON.stringify({ ...rows, apis: rows.apis.slice(0, 1) })],
 ])('each result in SARIF of %s names its rule and place', (_what, file) => {
   const report = lintFile(file)

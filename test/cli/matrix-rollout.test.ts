@@ -109,7 +109,7 @@ describe('the commands', () => {
     expect((await one.cells())[0]).toBe(code === 0)
   })
 
-  test('a kind that needs no permission any more is promoted only where that is meant, and so it comes back', async () => {
+  test('a kind that no longer needs a permission is promoted only on request, and the way back asks for the same', async () => {
     const one = await host({ shadow: fileOf(FREE) })
     const { digest: loose } = compile(FREE)
     const asked = (what: string, ...words: string[]) =>
@@ -132,7 +132,7 @@ describe('the commands', () => {
       'allowed.yaml',
     )
     expect((await asked('promote', '--allow', meant)).stdout).toContain(`in force: ${loose}\n`)
-    // Tightening needs no one.
+    // Tightening needs no request.
     expect((await asked('rollback')).stdout).toMatch(/ 1 fact of kinds tightened: .*\n.*\nin force: sha256:/)
     const again = ['rollback', '--to', loose, '--json'] as const
     expect(JSON.parse((await asked(...again)).stdout)).toEqual({
@@ -144,7 +144,7 @@ describe('the commands', () => {
     })
   })
 
-  test('a sidecar that keeps no matrix finds those of the directory; what nobody has is not put in force unseen', async () => {
+  test('a sidecar without its own matrix finds those of the directory; a matrix that no sidecar has is not put in force unseen', async () => {
     const one = await host({ shadow: fileOf(NEXT) })
     await one.directory.promoteMatrix({ shadowDigest: AFTER, digest: BEFORE, reason: REASON })
     const other = fileOf(FREE)
@@ -192,12 +192,12 @@ describe('the commands', () => {
       /--to: expected the digest of one of/,
     ],
     [
-      'a number that is none',
+      'an invalid number',
       ['promote', '--reason', REASON, '--max-opened', '-1'],
       /--max-opened: expected a number of cells/,
     ],
     [
-      'a number of facts that is none',
+      'an invalid number of facts',
       ['rollback', '--reason', REASON, '--max-loosened', 'any'],
       /--max-loosened: expected a number of facts/,
     ],

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { command } from '../support/processes/command-line.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
-/** A file of tests in a folder of its own. */
+/** A file of tests in a separate folder. */
 function testsFile(text: string): string {
   const path = join(newFolder(), 'policy-tests.yaml')
   writeFileSync(path, text)
@@ -19,7 +19,7 @@ const run = (...args: readonly string[]) => command(['matrix', 'test', ...args])
 interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  /** What stands between the tags, without that of inner elements. */
+  /** The text between the tags, without that of inner elements. */
   text: string
 }
 

@@ -11,7 +11,7 @@ import { newFile, newFolder } from '../support/suite/resources.ts'
 const folder = newFolder()
 let files = 0
 
-/** A file of tests in a folder of its own. */
+/** A file of tests in a separate folder. */
 function testsFile(text: string, name = 'policy-tests.yaml'): string {
   const own = join(folder, String(files++))
   mkdirSync(own)
@@ -186,7 +186,7 @@ describe('coverage', () => {
   })
 })
 
-describe('what cannot be run is refused with its line and column:', () => {
+describe('an invalid test is refused with its line and column:', () => {
   test.each<[claim: string, text: string, expected: string]>([
     [
       'an unknown field',

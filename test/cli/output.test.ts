@@ -1,5 +1,5 @@
 /**
- * Standard output that cannot be written: the error has no stack trace, and the exit code is not that of a
+ * Standard output that cannot be written: the error has no stack trace, and its exit code is not that of a
  * denial.
  */
 import { readdirSync } from 'node:fs'

@@ -84,7 +84,7 @@ describe('a restoration is refused, and changes nothing,', () => {
     expect(contentOf(same)).toEqual(before)
   })
 
-  test('where somebody is asked and does not say yes', async () => {
+  test('where the question is not answered with yes', async () => {
     const { folder, backup, data } = await stopped()
     const before = contentOf(folder)
     const terminal = new FakeTerminal('n', 'y')
@@ -149,11 +149,11 @@ describe('a restoration is refused, and changes nothing,', () => {
   })
 
   test.each<[what: string, change: (text: string) => string]>([
-    ['a table that is none', (text) => text.replace('["users",', '["sqlite_master",')],
+    ['an unknown table', (text) => text.replace('["users",', '["sqlite_master",')],
     ['a column that is SQL', (text) => text.replace('"account_id":', '"name) SELECT (1":')],
     ['a row too few', (text) => text.replace(/\n\["users",[^\n]+/, '')],
-    ['a row that refers to none', (text) => text.replace(/("account_id":")[0-9a-f]{4}/, '$10000')],
-    ['a line that is no JSON', (text) => text.replace('["users",', 'canary["users",')],
+    ['a row that refers to a missing row', (text) => text.replace(/("account_id":")[0-9a-f]{4}/, '$10000')],
+    ['a line that is not JSON', (text) => text.replace('["users",', 'canary["users",')],
     ['a value that is an object', (text) => text.replace('"enabled":1', '"enabled":{"a":1}')],
   ])('of a well-formed file with %s', async (_what, change) => {
     const { folder, backup, data } = await stopped()
@@ -179,7 +179,7 @@ test.each([
   },
 )
 
-/** Changes a backup as somebody who can compute its digest. */
+/** Changes a backup and computes its digest again. */
 function sealAgain(backup: string, change: (text: string) => string): void {
   const [header = '', ...lines] = readFileSync(backup, 'utf8').split('\n')
   const body = change(lines.join('\n'))

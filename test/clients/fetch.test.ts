@@ -24,7 +24,7 @@ const config = newFile(
 const { connect, client: verifier } = await runSidecar({ folder, config })
 const client = connect({ callerToken: CALLER })
 
-/** What the servers saw, in order. */
+/** The requests that the servers saw, in order. */
 let seen: {
   readonly server: string
   readonly method: string

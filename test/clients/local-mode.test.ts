@@ -1,6 +1,6 @@
 /**
- * Local mode of the TypeScript client before a real sidecar: what it answers without asking, and that
- * nothing is allowed that the sidecar no longer allows.
+ * Local mode of the TypeScript client before a real sidecar: its answers without a question, which never
+ * allow what the sidecar no longer allows.
  */
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ async function known(client: ReturnType<typeof connect>, value: string): Promise
   })
 }
 
-describe('a token that the sidecar has vouched for', () => {
+describe('a token that the sidecar has verified', () => {
   test('opens what it opens, without a further question', async () => {
     const client = local()
     const { value, tokenId } = await issued(running, secrets)
@@ -76,7 +76,7 @@ describe('a token that the sidecar has vouched for', () => {
     for (const [target, reason] of [
       [{ account: ACCOUNT }, 'ALLOWED'],
       [{ account: OTHER_ACCOUNT }, 'ACCOUNT_MISMATCH'],
-      // An empty project is none, as for the sidecar.
+      // An empty project counts as no project, as in the sidecar.
       [{ account: ACCOUNT, project: '' }, 'ALLOWED'],
     ] as const) {
       const about = { ...question(value), target }
@@ -126,7 +126,7 @@ describe('a token that the sidecar has vouched for', () => {
     }
   })
 
-  test('is asked about once, however many want to know', async () => {
+  test('is asked about once, however many callers want to know', async () => {
     let asked = 0
     const { mode, response } = follower()
     const ask = async () => {
@@ -245,7 +245,7 @@ describe('a question to a sidecar that does not answer', () => {
     return { client, asked }
   }
 
-  test('ends by the deadline of the one who asks, also of one who waits for the question of another', async () => {
+  test('ends by the deadline of its caller, also for a caller that waits for the question of another', async () => {
     const { client, asked } = await unanswered({ deadlineMs: 500 })
     const ended: string[] = []
     const ask = (name: string, value: string) =>
@@ -260,7 +260,7 @@ describe('a question to a sidecar that does not answer', () => {
     expect(ended.toSorted()).toEqual(['first', 'later', 'waiting'].map((name) => `${name} DEADLINE_EXCEEDED`))
   })
 
-  test('ends by the signal of the one who asks', async () => {
+  test('ends by the signal of its caller', async () => {
     const { client, asked } = await unanswered({ deadlineMs: 1_000_000 })
     for (const isFirst of [true, false]) {
       const leaving = new AbortController()
@@ -286,13 +286,13 @@ test.each(['issuedAt', 'expiresAt'])(
 
 test.each<[what: string, check: object, said: string]>([
   ['no subject', { api: 'iam' }, 'credentials: expected request headers'],
-  ['an API that is no text', { api: 7, credentials: {} }, 'api: expected a string'],
+  ['an API that is not a text', { api: 7, credentials: {} }, 'api: expected a string'],
   [
     'a target without an account',
     { api: 'iam', credentials: {}, target: {} },
     'target.account: expected a string',
   ],
-  ['headers that are none', { api: 'iam', credentials: null }, 'credentials: expected a Headers'],
+  ['invalid headers', { api: 'iam', credentials: null }, 'credentials: expected a Headers'],
 ])('a question with %s is refused with a TypeError', async (_what, check, said) => {
   await expect(local().check(check as never)).rejects.toThrow(said)
 })

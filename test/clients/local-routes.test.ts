@@ -1,6 +1,6 @@
 /**
- * The routes in the memory of the TypeScript client: what it finds is what the sidecar finds, whatever the
- * request; and of what programs ask every day it finds the most.
+ * The routes in the memory of the TypeScript client find what the sidecar finds, whatever the request. They
+ * find most of the requests that programs make every day.
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -37,7 +37,7 @@ test('it finds nothing that the sidecar does not find', () => {
   )
 })
 
-test('also where the request is anything at all', () => {
+test('also where the request is arbitrary', () => {
   const routes = routesOf(ROUTES)
   const local = localOf(routes)
   const text = fc.oneof(
@@ -99,7 +99,7 @@ test.each([
   expect(local.find({ method: 'GET', host: 'a', path }, [])).toEqual({ api: 'balance', target: undefined })
 })
 
-test('routes that are too long to be told are not told in part', () => {
+test('routes that are too long to be sent are not sent in part', () => {
   const routesWith = (length: number) =>
     routesOf(
       Array.from({ length: 1_000 }, (_, index) => ({ path: `/r${index}/${'x'.repeat(length)}`, api: 'iam' })),
@@ -136,7 +136,7 @@ test.each<[claim: string, route: Partial<wire.Route>]>([
   ['a project without an account', { project: { source: { $case: 'fixed', value: 'p' } } }],
   ['a segment that is not there', { account: { source: { $case: 'segment', value: 7 } } }],
   [
-    'a segment that is no capture',
+    'a segment that is not a capture',
     {
       segments: [{ ...capture, text: 'x', folded: 'x', capture: false }],
       account: { source: { $case: 'segment', value: 0 } },

@@ -1,6 +1,6 @@
 /**
- * The middleware of the client package where the routes of the sidecar say the API: in front of node:http and
- * Fastify. Express and Hono are in test/interop/frameworks.test.ts.
+ * The middleware of the client package where the routes of the sidecar name the API, in front of node:http
+ * and Fastify. Express and Hono are in test/interop/frameworks.test.ts.
  */
 import { once } from 'node:events'
 import { connect, type OutgoingHttpHeaders } from 'node:http2'

@@ -12,7 +12,7 @@ const running = await runSidecar()
 const secrets = await populate(running)
 const client = running.connect()
 
-/** What a handler may do. Each is the path of a request, whose body it reads. */
+/** The behaviours of a handler. Each is the path of a request, whose body it reads. */
 const ACTS: Readonly<Record<string, RequestListener>> = {
   '/answers': (request, response) => {
     let body = ''

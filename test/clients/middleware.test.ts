@@ -141,7 +141,7 @@ describe('an answer is reused', () => {
     await judge({ 'X-Token': 'a' }, '10.0.0.1')
     await judge({ 'X-Token': 'a' }, undefined, '2')
     expect(asked).toHaveLength(6)
-    // What was not asked cannot have been reused.
+    // A question that was not asked cannot have been reused.
     expect(asked[0]).toEqual({ api: 'balance', credentials: [['X-Token', 'a']], target: { account: '1' } })
   })
 
@@ -169,7 +169,7 @@ test('a call that is cancelled ends at once', async () => {
   expect(error).toMatchObject({ code: 'CANCELLED' })
 })
 
-/** What is printed on standard error meanwhile. */
+/** The lines that are printed on standard error meanwhile. */
 async function printed(meanwhile: (sofar: readonly unknown[]) => Promise<void>): Promise<unknown[]> {
   const lines: unknown[] = []
   const { error } = console

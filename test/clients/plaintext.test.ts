@@ -1,4 +1,4 @@
-/** Secrets do not go to another machine in plaintext, unless somebody asks for that by name. */
+/** Secrets do not go to another machine in plaintext, unless an option asks for that by name. */
 import { expect, test } from 'vitest'
 import { type Client, type ClientOptions, PortcullisError } from '../../clients/typescript/index.ts'
 import { command } from '../support/processes/command-line.ts'
@@ -60,7 +60,7 @@ test.each([
     // Names of machines to grpc-js, which knows no such socket.
     'unix-abstract:50051',
     '127.300.1.1:50051',
-    // A DNS server says who that is.
+    // A DNS server says which machine that is.
     'dns://192.0.2.53/localhost:50051',
   ])
     expect(() => open(address, { [option]: value })).toThrow(expect.toSatisfy(isRefused) as unknown as Error)

@@ -1,4 +1,4 @@
-/** What the TypeScript client presents with each call: tokens of options, and of a file that may change. */
+/** The TypeScript client presents tokens of options with each call, or those of a file that may change. */
 import { writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Presented } from '../../clients/typescript/presented.ts'

@@ -1,6 +1,6 @@
 /**
- * The proxy of the environment: loopback and Unix sockets never go through it, in any program that is
- * shipped; another machine is reached through it over TLS alone.
+ * Connections to loopback and Unix sockets never use the proxy of the environment, in any program that is
+ * shipped. Those to another machine use it over TLS alone.
  */
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -106,7 +106,7 @@ describe('on this machine no connection goes through it:', async () => {
     expectUnseen()
   })
 
-  test('what a sidecar sends: to a hub, an upstream, a target of egress, endpoints of OpenTelemetry', async () => {
+  test('requests of a sidecar: to a hub, an upstream, a target of egress, endpoints of OpenTelemetry', async () => {
     const { ready } = await serve(['--data', newFolder(), '--config', follower], { environment })
     const following = connect(ready.grpc, { callerToken: CALLER })
     whenTheFileEnds(() => following.close())

@@ -1,7 +1,7 @@
 /**
- * Random questions to the TypeScript client in local mode, and to its sidecar: every answer from memory is
- * that of the sidecar. `QUESTIONS` says how many: 1,000,000 in `npm run nightly -- clients`. `SEED` asks the
- * same ones again.
+ * The TypeScript client in local mode and its sidecar get random questions: every answer from memory is that
+ * of the sidecar. `QUESTIONS` says how many: 1,000,000 in `npm run nightly -- clients`. `SEED` asks the same
+ * ones again.
  */
 import { expect, test } from 'vitest'
 import type { Check } from '../../clients/typescript/index.ts'

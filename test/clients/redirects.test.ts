@@ -99,7 +99,7 @@ describe('as the standard of fetch has it:', () => {
   const away = { status: 307, location: 'http://{b}/away' }
   const ok = { status: 200 }
 
-  test('what the program has for one origin does not leave it', async () => {
+  test('credentials that the program has for one origin do not leave it', async () => {
     await play([{ status: 307, location: '/here' }, away, ok], { headers: own })
     const found = seen.map(({ headers }) =>
       Object.keys(own).filter((name) => headers[name]?.includes(own[name as keyof typeof own])),

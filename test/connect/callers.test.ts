@@ -1,4 +1,4 @@
-/** Who may call over HTTP: only those who may over gRPC, and only pages of listed origins. */
+/** Callers over HTTP: only those who may call over gRPC, and only pages of listed origins. */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,12 +36,12 @@ test.each<[claim: string, http: object, flags: Record<string, string>]>([
       401,
       expect.stringContaining('"CALLER_TOKEN_INVALID"'),
     ])
-    // A user is no caller, as over gRPC with certificates.
+    // A user does not count as a caller, as over gRPC with certificates.
     expect((await ask(path, { 'x-auth-token': 'x' })).status).toBe(401)
     expect((await ask(path, { authorization: `Bearer ${administrator}` })).status).toBe(200)
   }
   expect((await ask('/identity/v3', {})).status).not.toBe(401)
-  // Each came on a connection of its own: what is the same is in the log once, and counted from then on.
+  // Each came on another connection: equal refusals are in the log once, and counted from then on.
   const refused = logLines.filter((line) => line.includes('a client was refused'))
   expect(refused.map((line) => JSON.parse(line))).toMatchObject(
     ['CALLER_TOKEN_MISSING', 'CALLER_TOKEN_INVALID'].map((reason) => ({

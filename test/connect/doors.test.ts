@@ -1,6 +1,6 @@
 /**
- * A client that may not call learns so from the header fields alone: before a byte of the body has
- * arrived, at every door where a body can be sent and a credential is needed.
+ * A client that may not call learns so from its header fields alone, before a byte of the body has arrived.
+ * This holds at every door that takes a body and needs a credential.
  */
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
@@ -66,7 +66,7 @@ const PATHS = [AuthorizationServiceService, DirectoryServiceService, HealthServi
 )
 const CONTRACT = PATHS.filter(({ served }) => served)
 
-// A stream of messages that is coded as a whole is no form of a call.
+// A stream of messages that is coded as a whole is not a form of a call.
 const codings = (type: string) => (/connect|grpc/.test(type) ? [] : [{ 'content-encoding': 'gzip' }])
 
 test.each(CONTRACT)('$path, in every form', async ({ path, streams }) => {
@@ -143,14 +143,14 @@ test.each([
 })
 
 test.each(['/console/session/login', '/console/factors/password'])(
-  '%s, for who is not the page',
+  '%s, for a client that is not the page',
   async (path) => {
     const asked = { 'content-type': 'application/json', 'content-length': '1000' }
     expect(await answerTo(path, asked)).toMatch(/^HTTP\/1.1 400 /)
   },
 )
 
-/** Answers no one: a client is refused before anything of the request is here. */
+/** Stays empty: a client is refused before anything of its request is here. */
 const handled: string[] = []
 const refused: Method[] = [
   {

@@ -27,9 +27,9 @@ const USER = { 'x-auth-token': iamToken }
 /** Calls that change nothing, so that each can be made again and again. */
 const CALLS: [claim: string, method: string, input: JsonObject, headers?: Record<string, string>][] = [
   ['a check of an IAM token', 'Check', about('X-Auth-Token', iamToken)],
-  ['a check of a token that is none', 'Check', about('X-Auth-Token', 'nobody')],
+  ['a check of an invalid token', 'Check', about('X-Auth-Token', 'nobody')],
   ['an empty check', 'Check', {}],
-  ['a check with an address that is none', 'Check', { ...about('x', 'y'), clientAddress: 'here' }],
+  ['a check with an invalid address', 'Check', { ...about('x', 'y'), clientAddress: 'here' }],
   ['a check for an empty target', 'Check', { ...about('x', 'y'), target: {} }],
   ['a batch', 'CheckBatch', { checks: [about('X-Token', secrets.staticToken), about('X-Token', 'x')] }],
   ['an empty batch', 'CheckBatch', {}],
@@ -48,7 +48,7 @@ const CALLS: [claim: string, method: string, input: JsonObject, headers?: Record
   ['accounts, for an unknown caller', 'ListAccounts', {}],
   ['accounts, for a wrong caller', 'ListAccounts', {}, NOBODY],
   ['accounts, for a user', 'ListAccounts', {}, USER],
-  ['an account that is another one', 'GetAccount', { account: '1' }, USER],
+  ['another account', 'GetAccount', { account: '1' }, USER],
   ['a page of no list', 'ListProjects', { account: ACCOUNT, pageToken: 'x' }, USER],
 ]
 

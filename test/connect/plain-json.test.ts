@@ -1,6 +1,6 @@
 /**
- * What the fast way from JSON to bytes accepts, the library reads in the same way. What the library refuses,
- * it never accepts.
+ * JSON that the fast way to bytes accepts is read by the library in the same way. It never accepts JSON that
+ * the library refuses.
  */
 
 import { readFileSync } from 'node:fs'

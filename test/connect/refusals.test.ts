@@ -1,6 +1,6 @@
 /**
- * What no client of Connect would send: each request is refused as its protocol says, and no error repeats
- * what was sent.
+ * Requests that no client of Connect would send: each is refused as its protocol says. No error repeats the
+ * request.
  */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ const NO_OBJECT =
 
 describe('JSON', () => {
   test.each<[claim: string, body: string | Buffer, message: string]>([
-    ['that is none', `{"api": "${SECRET}"`, 'the body: expected JSON'],
+    ['that is malformed', `{"api": "${SECRET}"`, 'the body: expected JSON'],
     ['that is empty', '', 'the body: expected JSON'],
     ['with more behind it', `${text} {}`, 'the body: expected JSON'],
     ['with two byte order marks', `\ufeff\ufeff${text}`, 'the body: expected JSON'],
@@ -158,7 +158,7 @@ describe('the protocol', () => {
       [400, 'invalid_argument', 'connect-protocol-version: expected 1'],
     ],
     [
-      'a timeout that is none',
+      'an invalid timeout',
       CHECK,
       text,
       { ...JSON_TYPE, 'connect-timeout-ms': '1s' },
@@ -172,7 +172,7 @@ describe('the protocol', () => {
       [501, 'unimplemented', 'content-encoding: expected identity or gzip'],
     ],
     [
-      'gzip that is none',
+      'invalid gzip',
       CHECK,
       text,
       { ...JSON_TYPE, 'content-encoding': 'gzip' },
@@ -193,7 +193,7 @@ describe('the protocol', () => {
       [429, 'resource_exhausted', `Received message larger than max (${MESSAGE_BYTES_MAX} bytes)`],
     ],
     [
-      'bytes that are no message',
+      'bytes that are not a message',
       CHECK,
       Buffer.of(0xff),
       PROTO_TYPE,
@@ -219,9 +219,9 @@ describe('the protocol', () => {
     ],
     ['other characters', CHECK, { 'content-type': 'application/json; charset=latin1' }, 415],
     ['no type', CHECK, {}, 200],
-    ['what curl says', CHECK, { 'content-type': 'application/x-www-form-urlencoded' }, 200],
+    ['the type that curl sends', CHECK, { 'content-type': 'application/x-www-form-urlencoded' }, 200],
     [
-      'what a form of a page says',
+      'the type that a form of a page sends',
       CHECK,
       { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'cross-site' },
       415,
@@ -279,10 +279,10 @@ describe('envelopes', () => {
     ['a message beyond the limit', CHECK, enveloped(Buffer.alloc(MESSAGE_BYTES_MAX + 1)), WEB, '8'],
     ['compression that was not announced', CHECK, enveloped(gzipSync(''), 1), WEB, '13'],
     ['an unknown encoding', CHECK, enveloped(''), { ...WEB, 'grpc-encoding': 'br' }, '12'],
-    ['a timeout that is none', CHECK, enveloped(''), { ...WEB, 'grpc-timeout': '1' }, '3'],
+    ['an invalid timeout', CHECK, enveloped(''), { ...WEB, 'grpc-timeout': '1' }, '3'],
     ['an unknown method', `${SERVICE}/Nosuch`, enveloped(''), WEB, '12'],
     [
-      'what is not base64',
+      'text that is not base64',
       CHECK,
       Buffer.from('AAA=A==='),
       { 'content-type': 'application/grpc-web-text' },
@@ -304,7 +304,7 @@ describe('envelopes', () => {
     ['no message', Buffer.alloc(0), STREAM, 'unimplemented'],
     ['two messages', Buffer.concat([enveloped('{}'), enveloped('{}')]), STREAM, 'unimplemented'],
     ['half a message', enveloped('{}').subarray(0, -1), STREAM, 'invalid_argument'],
-    ['JSON that is none', enveloped(SECRET), STREAM, 'invalid_argument'],
+    ['malformed JSON', enveloped(SECRET), STREAM, 'invalid_argument'],
     ['the mark of an end', enveloped('{}', 2), STREAM, 'internal'],
     [
       'an unknown encoding',
@@ -334,7 +334,7 @@ describe('envelopes', () => {
   })
 })
 
-test('nothing of all this is an error of the sidecar', () => {
+test('none of these requests is an error of the sidecar', () => {
   const levels = logLines.map((line) => (JSON.parse(line) as { level: number }).level)
   expect(levels.filter((level) => level >= 50)).toEqual([])
   expect(logLines.join()).not.toContain(SECRET)

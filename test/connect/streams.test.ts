@@ -69,7 +69,7 @@ test('a watch ends at its deadline', async () => {
   expect(JSON.parse(last?.bytes.toString() ?? '')).toMatchObject({ error: { code: 'deadline_exceeded' } })
 })
 
-test('what a client left is given up', async () => {
+test('a watch that its client left is given up', async () => {
   const { sidecar } = await runSidecar({ flags: LISTENING })
   const watchAndLeave = async () => {
     const { messages, leave } = await begin(sidecar.httpAddress ?? '', WATCH)
@@ -98,7 +98,7 @@ test('a message whose rest does not come is not waited for', async () => {
   expect((await buffer(response)).toString()).toContain('grpc-status: 4\r\n')
 })
 
-test('all requests in flight together hold so many bytes and no more', async () => {
+test('all requests in flight together hold a bounded number of bytes', async () => {
   const { sidecar } = await runSidecar({ flags: { ...LISTENING, 'grpc.max_buffer_bytes': 1_048_576 } })
   const address = sidecar.httpAddress ?? ''
   const half = Buffer.alloc(700_000, ' ')
@@ -108,7 +108,7 @@ test('all requests in flight together hold so many bytes and no more', async () 
   expect(refused.statusCode).toBe(429)
   expect(JSON.parse((await buffer(refused)).toString())).toMatchObject({ code: 'resource_exhausted' })
   for (const asking of [first, second]) asking.destroy()
-  // What they held is free again.
+  // Their bytes are free again.
   const credentials = { headers: [{ name: 'x', value: 'x'.repeat(60_000) }] }
   const large = JSON.stringify({ checks: Array(12).fill({ api: 'balance', credentials }) })
   await eventually(async () => (await post(address, `${CHECK}Batch`, large)).status === 200)

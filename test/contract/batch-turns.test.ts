@@ -1,6 +1,6 @@
 /**
- * What is costly to check does not hold up other calls: a batch of many, or a single one that is long. A
- * batch ends once however its checks end.
+ * A costly check does not hold up other calls, be it a batch of many or a single long one. A batch ends once
+ * however its checks end.
  */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
@@ -74,7 +74,7 @@ test('a batch of claims is answered at once', () => {
   expect(batch(batchOf({ token: claims }), CONTEXT)).toBeInstanceOf(Buffer)
 })
 
-test('nobody works for a call that is over: a batch, or a long check', async () => {
+test('a call that has ended takes no more work: a batch, or a long check', async () => {
   let asked = 0
   const turns = new Turns()
   const { check, checkBatch } = handlersUnder(() => {
@@ -134,7 +134,7 @@ test.each([
     const request = Buffer.from(messageType('CheckRequest').serialize(question))
     const lent = Buffer.from(request)
     const answer = check(lent, CONTEXT)
-    // What was lent is another request by the time of its turn.
+    // The lent bytes are another request by the time of its turn.
     lent.fill(0xff)
     expect(messageType('CheckResponse').deserialize(await answer)).toMatchObject({ allowed: false })
     expect(taken).toBe(turns)

@@ -1,6 +1,6 @@
 /**
- * Checks with a `request`, whose API and target the routes of the configuration say: the rows of every
- * protocol, over each method of the contract and over HTTP; and what is refused.
+ * Checks with a `request`, whose API and target the routes of the configuration name. The rows of every
+ * protocol run over each method of the contract and over HTTP.
  */
 import { describe, expect, test } from 'vitest'
 import { BlackBox, encoded, invalid, type Message, refused } from '../support/contract/black-box.ts'
@@ -131,7 +131,7 @@ test.each<[claim: string, check: Message | Buffer, violations: readonly [string,
     [['subject', 'expected exactly one of credentials and token, found neither']],
   ],
   [
-    'an address that is none',
+    'an invalid address',
     { ...good, client_address: 'x' },
     [['client_address', 'expected an IPv4 or IPv6 address']],
   ],
@@ -141,7 +141,7 @@ test.each<[claim: string, check: Message | Buffer, violations: readonly [string,
   expect(await refused(box.ask('checkBatch', { checks: [good, check] }))).toEqual(invalid(...at))
 })
 
-test('two requests in one check are no message', async () => {
+test('two requests in one check are not a message', async () => {
   const twice = joined(encoded('CheckRequest', good), encoded('CheckRequest', { request }))
   expect((await refused(box.ask('check', twice))).code).toBe('INVALID_ARGUMENT')
 })

@@ -1,5 +1,6 @@
 /**
- * What a refusal costs: twice the input takes twice the steps, and no error is longer than a response can be.
+ * The cost of a refusal: twice the input takes twice the steps, and no error is longer than a response can
+ * be.
  */
 import { describe, expect, test } from 'vitest'
 import { COUNTING_FLAGS } from '../support/inputs/work.ts'

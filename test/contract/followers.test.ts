@@ -1,7 +1,4 @@
-/**
- * Followers that do not read, or of whom there are many; and changes of which it is not known whether one is
- * missing.
- */
+/** Followers that do not read, many followers, and changes of which one may be missing. */
 import { afterEach, expect, test } from 'vitest'
 import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
@@ -31,7 +28,7 @@ function start() {
   end = () => followers.end()
   return {
     ...{ state, followers },
-    /** So many changes, of which each touches a user of its own. */
+    /** This many changes, of which each touches another user. */
     change: (count = 1, id = (sequence: number) => `user-${sequence}`) => {
       for (let time = 0; time < count; time++) {
         const sequence = followed.position.sequence + 1
@@ -68,7 +65,7 @@ test('a follower that does not read gets nothing more, and all of it at once whe
   expect(slow.got).toHaveLength(2)
 })
 
-test('a follower whose response cannot be written ends alone, and the others are told', async () => {
+test('a follower whose response cannot be written ends alone, and the others are notified', async () => {
   const { open, change } = start()
   const [broken, reader] = [open(), open()]
   broken.write = () => {
@@ -112,7 +109,7 @@ test('one that has read nothing for 20 seconds is refused', async () => {
   expect(followers.size).toBe(0)
 })
 
-test('while a change may be missing, followers are told nothing, and then all of it', async () => {
+test('while a change may be missing, followers get nothing, and then all of it', async () => {
   const { open, change, state } = start()
   const reader = open()
   state.knownForMs = undefined
@@ -121,7 +118,7 @@ test('while a change may be missing, followers are told nothing, and then all of
   state.nowMs += 10_000
   await passing(250)
   expect(reader.got).toHaveLength(1)
-  // The rules are no word of a change. They come with no time.
+  // The rules do not announce a change. They come with no time.
   expect(late.got).toMatchObject([
     { rules: {}, voided: { everything: true }, validFor: { seconds: 0, nanos: 0 } },
   ])
@@ -151,16 +148,16 @@ test('where a key is withdrawn, every follower forgets everything; where one is 
   await eventually(() => reader.got.at(-1)?.voided?.everything === true)
 })
 
-test('a change that is told says that a key was withdrawn, too', () => {
+test('a response about a change says that a key was withdrawn, too', () => {
   const { state, open, change } = start()
   const reader = open()
-  // Nothing may be told between the two: it would prolong what rests on that key.
+  // No response may be sent between the two: it would prolong answers that rest on that key.
   state.keyIds = ['a']
   change()
   expect(reader.got[1]?.voided?.everything).toBe(true)
 })
 
-test('ten thousand are told a few at a time, and each of every change', async () => {
+test('ten thousand are notified a few at a time, and each of every change', async () => {
   const { open, change } = start()
   const readers = Array.from({ length: 10_000 }, () => open())
   for (let time = 0; time < 5; time++) {

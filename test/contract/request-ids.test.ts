@@ -1,6 +1,6 @@
 /**
- * What a client learns of a call can be connected with the log and the audit trail: by the id that it gave,
- * or by the id of a failure.
+ * A client can find its call in the log and in the audit trail: by the id that it gave, or by the id of a
+ * failure.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ describe('over gRPC', async () => {
     )
   })
 
-  test('a refused call without an id gets none, and what is no id is not repeated', async () => {
+  test('a refused call without an id gets none, and an invalid id is not repeated', async () => {
     for (const metadata of [{}, { 'x-request-id': secrets.staticToken }]) {
       const told = await refused(box.ask('issue', wrongLogin, { metadata }))
       expect(told.metadata).toEqual({})
@@ -47,7 +47,7 @@ describe('over gRPC', async () => {
     expect(running.logLines.join('')).not.toContain(secrets.staticToken)
   })
 
-  test('an unexpected error has an id of its own, which is in its line with the stack', async () => {
+  test('an unexpected error has an id, which is in its line with the stack', async () => {
     const operator = operatorOf(running)
     const { records } = running.sidecar.administration
     const get = vi.spyOn(records, 'account').mockImplementation(async () => {

@@ -137,7 +137,7 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
   ['an empty revocation', 'revoke', {}, [REVOKED]],
   ['a revocation of an empty value', 'revoke', { value: '' }, [REVOKED]],
   [
-    'a revocation by an id that is none',
+    'a revocation by an invalid id',
     'revoke',
     { token_id: 'short' },
     [['token_id', 'expected a token id: 22 characters of base64url']],

@@ -43,7 +43,7 @@ interface Told extends Message {
   readonly sent_at: { readonly seconds: number; readonly nanos: number }
 }
 
-/** A follower, and what it was told. */
+/** A follower, and the responses that it got. */
 class Follower {
   readonly told: Told[] = []
   error: unknown
@@ -62,7 +62,7 @@ class Follower {
     this.#call.cancel()
   }
 
-  /** What a later stream sends to go on from here. */
+  /** The position from which a later stream goes on. */
   get place(): Message {
     return { after: (this.told.at(-1) as Told).position }
   }
@@ -72,7 +72,7 @@ class Follower {
     return this.told.slice(1).flatMap(({ voided }) => voided ?? [])
   }
 
-  /** Resolves when it was told the rules. */
+  /** Resolves when the follower got the rules. */
   async began(): Promise<this> {
     await eventually(() => this.told.length > 0)
     return this
@@ -99,7 +99,7 @@ async function start(options: SidecarOptions = {}) {
 
 const shared = await start()
 
-describe('who may follow', () => {
+describe('callers that may follow', () => {
   test.each<[who: string, callerToken: string, refused: object]>([
     ['not a caller with other rights', READER, { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }],
   ])('%s', async (_who, callerToken, refused) => {
@@ -147,7 +147,7 @@ describe('a follower learns', () => {
     expect(follower.told[0]?.valid_for).toEqual({ seconds: 1, nanos: 500_000_000 })
   })
 
-  test('what each change touches, by ids alone', async () => {
+  test('the ids that each change touches, and no more of it', async () => {
     const { running, secrets, directory, follow, check } = await start()
     const follower = await follow()
     const { value, tokenId } = await issued(running, secrets)
@@ -194,7 +194,7 @@ describe('a follower learns', () => {
     expect(changes).toEqual([...changes].sort((a, b) => a - b))
   })
 
-  test('what became void since the position that it knows, where that is known', async () => {
+  test('the ids that became void since the position that it knows, where that is known', async () => {
     const { directory, follow } = await start()
     const first = await follow()
     const { place } = first
@@ -243,7 +243,7 @@ describe('a follower learns', () => {
     expect(follower.voided).toEqual([{ ...NOTHING, everything: true }])
   })
 
-  test('that everything is void where a signing key is withdrawn, also after it was away', async () => {
+  test('that everything is void where a signing key is withdrawn, also after the follower was away', async () => {
     const { running, follow } = await start({ times: { keyPollMs: 5 } })
     const follower = await follow()
     const away = await follow()

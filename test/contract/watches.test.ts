@@ -1,6 +1,6 @@
 /**
- * Watches: how many a connection, a client and all clients may have, and how a change reaches them without
- * holding up others.
+ * Watches: how many a connection, a client and all clients may have. A change reaches them without holding up
+ * others.
  */
 
 import { expect, test } from 'vitest'
@@ -33,7 +33,7 @@ function newTopic() {
       value = changed
       topic.changed()
     },
-    /** So many watches on one connection. Returns the messages of those that were refused. */
+    /** This many watches on one connection. Returns the messages of those that were refused. */
     open: (count: number, context: CallContext) => {
       const readers = Array.from({ length: count }, () => new Reader(String))
       const refused = readers.flatMap((reader) => {
@@ -72,7 +72,7 @@ test('where a client has 1,000, the connection with the most loses its newest, a
   expect(open(100, own).refused).toContain(refusal('this client'))
 })
 
-test('other addresses, networks and callers have shares of their own, as far as those of all go', () => {
+test('other addresses, networks and callers have their own shares, within those of all', () => {
   const { open } = newTopic()
   const fill = (address: IpAddress, token?: string) =>
     Array.from({ length: 10 }, () => open(100, connectionOf(address, token)))

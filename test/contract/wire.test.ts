@@ -45,26 +45,26 @@ const MALFORMED: [claim: string, bytes: Buffer][] = [
   ['with the wire type 6', joined(bytes, tag(100, 6))],
   ['with the wire type 7', joined(bytes, tag(100, 7))],
   ['with a field number beyond 32 bits', joined(bytes, [0xfa, 0xff, 0xff, 0xff, 0x7f, 0x00])],
-  ['whose API id is a number', joined(bytes, tag(1, 0), [0x07])],
+  ['with an API id that is a number', joined(bytes, tag(1, 0), [0x07])],
   [
     'with a string that is longer than the rest',
     joined(bytes, tag(100, 2), varint(1_000_000_000), [1, 2, 3]),
   ],
   [
-    'whose claims are longer than the rest',
+    'with claims that are longer than the rest',
     joined(field(1, 'balance'), tag(3, 2), [100], field(1, 'static_token')),
   ],
   // A nested message must end where the outer message says. A lenient reader would read the excess as other
   // fields.
   [
-    'whose claims contain a kind that is longer than the claims',
+    'with claims that contain a kind that is longer than the claims',
     joined(field(1, 'balance'), tag(3, 2), [2], field(1, 'static_token')),
   ],
   [
-    'whose claims contain the end of a group that did not begin',
+    'with claims that contain the end of a group that did not begin',
     claims(joined(field(1, 'static_token'), tag(9, 4), scope)),
   ],
-  ['whose claims have a field number of 0', claims(joined(field(1, 'static_token'), [0x00], scope))],
+  ['with claims that have a field number of 0', claims(joined(field(1, 'static_token'), [0x00], scope))],
   // Two different names must not become equal on the way, because names are compared byte for byte.
   [
     'with an API id that is not UTF-8',

@@ -1,9 +1,9 @@
-/** The chores of a day, and what befalls it. */
+/** The chores of a day, and its disasters. */
 
-/** So much of our time a whole day takes, in milliseconds. */
+/** A whole day takes this much of our time, in milliseconds. */
 const WHOLE_MS = 3_600_000
 
-/** What a whole day has, and how often. A shorter one has each at least once. */
+/** The chores of a whole day, and how often each is done. A shorter one has each at least once. */
 const CHORES = {
   rest: 48,
   backup: 24,
@@ -19,7 +19,7 @@ const CHORES = {
 } as const
 export type Chore = keyof typeof CHORES
 
-/** When what is done, in parts of the day. */
+/** The time of each chore, in parts of the day. */
 export function planOf(
   forMs: number,
   random: () => number,

@@ -41,7 +41,7 @@ export class Clock {
   }
 }
 
-/** What the library keeps in memory for a process that was killed. */
+/** Removes the memory that the library keeps for a killed process. */
 export function forget(pid: number): void {
   for (const name of [`faketime_shm_${pid}`, `sem.faketime_sem_${pid}`])
     rmSync(`/dev/shm/${name}`, { force: true })

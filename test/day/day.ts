@@ -1,7 +1,6 @@
 /**
- * A day of operation, in the twenty-fourth part of its time: real sidecars by a fast clock, with the traffic
- * and the chores of a day, and now and then a kill. It is judged throughout by what is promised, and in the
- * end by what it took.
+ * A day of operation in a twenty-fourth of its time: real sidecars by a fast clock, with traffic, chores and
+ * kills. It is judged throughout by what is promised, and in the end by what it took.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +44,7 @@ export interface Options {
   readonly onChore?: (line: string) => void
 }
 
-/** What a day had, and what it took: in each half, the most. */
+/** The events of a day, and the most that it took in each half. */
 export type Found = Readonly<Record<string, number>>
 
 /** @throws Violation when a promise was broken */
@@ -243,7 +242,7 @@ class Day {
     this.#usage.begins()
   }
 
-  /** What calls without an answer have done is found out. */
+  /** Finds out what calls without an answer have done. */
   #find(): Promise<void> {
     return this.#alone(async () => this.#truth.is(await this.#judged()))
   }
@@ -267,7 +266,7 @@ class Day {
       rmSync(join(old, '..'), { recursive: true })
   }
 
-  /** What was decided a moment ago about a token is found. */
+  /** Finds a decision of a moment ago about a token. */
   async #search(): Promise<void> {
     const { host, decisionLog, clock } = this.#fleet
     const [token] = this.#known.some(1, this.#dice.random)
@@ -317,7 +316,7 @@ class Day {
     }
   }
 
-  /** What the day has left on the disk. */
+  /** Judges the files that the day has left on the disk. */
   async #judgeFiles(): Promise<void> {
     const { host, decisionLog, follower } = this.#fleet
     const left = readdirSync(host.folder).filter((name) => name.endsWith('.tmp'))

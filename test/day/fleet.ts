@@ -1,5 +1,5 @@
 /**
- * What a day runs on: a host with two workers, a sidecar that follows it, and the commands of their operator.
+ * The parts of a day: a host with two workers, a sidecar that follows it, and the commands of their operator.
  * All of them live by the clock of the day.
  */
 import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
@@ -28,7 +28,7 @@ const PATIENT = {
   ...{ grpc: { request_timeout_ms: 3_600_000, reader_timeout_ms: 3_600_000 } },
 }
 
-/** What a sidecar takes, at one moment. */
+/** The resources of a sidecar, at one moment. */
 export interface Measures {
   readonly memoryMb: number
   readonly files: number
@@ -39,7 +39,7 @@ export class Member {
   readonly grpc: string
   readonly http: string
   readonly folder: string
-  /** What it said on standard error, over all its lives. */
+  /** Its standard error, over all its lives. */
   log = ''
   readonly #config: string
   readonly #inside: Inside
@@ -128,7 +128,7 @@ function environmentOf({ clock, planted }: Inside): Record<string, string> {
   return { ...clock.environment, NODE_OPTIONS: [...loaded, '--max-semi-space-size=4'].join(' ') }
 }
 
-/** What every process has. */
+/** The settings of every process. */
 interface Inside {
   readonly clock: Clock
   /** Loaded into each: what is wrong on purpose. */
@@ -221,12 +221,12 @@ export class Fleet {
     renameSync(made.certificate, this.#shown.certificate)
   }
 
-  /** What is on the disk, in bytes. */
+  /** The sizes of the files on the disk, in bytes. */
   get sizes(): { readonly data: number; readonly log: number } {
     return { data: sizeOf(this.host.folder), log: sizeOf(join(this.decisionLog, '..')) }
   }
 
-  /** So much the decision log may have: what is replaced, and two workers that write meanwhile. */
+  /** The most that the decision log may have: replaced files, and two workers that write meanwhile. */
   static readonly logBytesMax = (LOG_FILES + 3) * LOG_BYTES
 }
 
@@ -237,7 +237,7 @@ interface FleetFiles {
   readonly decisionLog: string
 }
 
-/** What is deleted meanwhile has none. */
+/** A file that is deleted meanwhile counts as empty. */
 function sizeOf(folder: string): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

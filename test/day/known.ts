@@ -1,9 +1,12 @@
-/** What the directory may have said of each token since when, whatever calls without an answer did. */
+/**
+ * The answers that the directory may have given about each token over time, whatever calls without an answer
+ * did.
+ */
 import { type Account, isInForce, type Token } from '../world/accounts.ts'
 import { note, type Said } from '../world/standing.ts'
 import type { Possible } from '../world/truth.ts'
 
-/** What is known of a token. */
+/** The facts that are known of a token. */
 export interface Standing {
   account: Account
   token: Token
@@ -13,7 +16,7 @@ export interface Standing {
 
 export class Known {
   readonly #standings = new Map<string, Standing>()
-  /** Tokens of keys that were withdrawn, and when everybody must know that. */
+  /** Tokens of keys that were withdrawn, and the time from which every sidecar must know that. */
   readonly #laterMs = new Map<string, number>()
 
   /** To be called after each change of what is possible. */
@@ -57,5 +60,5 @@ export class Known {
   }
 }
 
-/** Of so many tokens most questions are. */
+/** Most questions are about this many tokens. */
 const LATE = 60

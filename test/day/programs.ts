@@ -1,6 +1,6 @@
 /**
- * The programs of a day: they ask over every protocol, and judge each answer. Nothing that was ended is
- * allowed for longer than the bound of the one that is asked, and nothing in force is denied by the host.
+ * The programs of a day: they ask over every protocol, and judge each answer. No sidecar allows an ended
+ * token for longer than its bound, and the host denies no token in force.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ import type { Known, Standing } from './known.ts'
 const AT_ONCE = 8
 /** Clocks of processes begin with whole seconds, and a busy machine starts a process late. */
 export const CLOCKS_MS = 240_000
-/** The follower counts its bound by a clock of its own. */
+/** The follower counts its bound by its own clock. */
 const FOLLOWER_MS = STALENESS_MS / SPEED + 500
 
 const OVER_HTTPS: Protocol['name'] = 'Connect over HTTPS'

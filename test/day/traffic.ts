@@ -1,4 +1,4 @@
-/** What clients of a day change. */
+/** The changes that clients of a day make. */
 import { type Account, nextOperation, take } from '../world/accounts.ts'
 import type { Operation } from '../world/operations.ts'
 
@@ -18,5 +18,5 @@ function openness({ enabled, restricted, users, tokens }: Account): number {
   return [enabled, !restricted, ...open].filter(Boolean).length + alive.length
 }
 
-/** So many of the changes that close something are made. */
+/** This part of the changes that close something is made. */
 const CLOSED = 0.15

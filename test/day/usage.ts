@@ -1,9 +1,12 @@
-/** What a day takes: memory, open files, and the disk. Its second half must take no more than its first. */
+/**
+ * The resources that a day takes: memory, open files, and the disk. Its second half must take no more than
+ * its first.
+ */
 import { Fleet, type Measures } from './fleet.ts'
 
 /** Part of the day before which nothing counts: caches and heaps are not there yet. */
 const WARM = 0.1
-/** What a process that was just started takes says little. */
+/** A process is not measured before it has run for this time. */
 const SETTLED_MS = 2_000
 const LOOK_MS = 1_000
 
@@ -49,7 +52,7 @@ export class Usage {
     this.#data[2] = sizes.data
   }
 
-  /** What is more than it may be. */
+  /** The resource that exceeds its bound. */
   get problem(): string | undefined {
     const [first, second] = this.#halves
     const [warm = 0, half = 0, end = 0] = this.#data

@@ -1,6 +1,5 @@
 /**
- * The configuration of the decision log: what is loaded for it, what is refused, and that a wrong endpoint
- * slows no check.
+ * The configuration of the decision log: what it loads, and what is refused. A wrong endpoint slows no check.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

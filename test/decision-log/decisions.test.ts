@@ -26,12 +26,12 @@ const people = await populate(running, PEOPLE)
 const token = (await issued(running, people)).value
 const config = newFile(JSON.stringify({ data: folder, decision_log: { file: { path } } }), 'portcullis.json')
 
-// So much is decided before that the log is replaced.
+// This many decisions come first, so that the log is replaced.
 const BEFORE = 6_000
 const claims = { api: 'cdn', token: { kind: 'static_token', scope: { account: '999' } } }
 for (let asked = 0; asked < BEFORE; asked += 500)
   await running.client.checkBatch(Array.from({ length: 500 }, () => claims))
-// What became of a day: the last question has the id of its request.
+// The events of a day: the last question has the id of its request.
 const box = new BlackBox(running.address)
 const ask = async (api: string, value: string, header = 'X-Auth-Token', metadata = {}) =>
   box.ask('check', { ...credentialQuestion(api, header, value), client_address: '192.0.2.7' }, { metadata })
@@ -122,7 +122,7 @@ describe('is found', () => {
   })
 })
 
-test('one decision is explained: what the caller was told, whose token it was, and what the rules decide now', async () => {
+test('one decision is explained: the answer to the caller, the user of its token, and the decision of the present rules', async () => {
   const { code, stdout } = await decisions(['--request-id', REQUEST_ID, '--explain'])
   expect(code).toBe(0)
   expect(stdout).toMatch(
@@ -157,17 +157,17 @@ async function opening(api: string) {
   return { matrix: newFile(JSON.stringify(changed), 'matrix.json'), apis: api }
 }
 
-describe('what is damaged or foreign', () => {
+describe('a damaged or foreign line', () => {
   const line = readFileSync(path, 'utf8').split('\n')[0] ?? ''
 
-  test('is counted, and no error', async () => {
+  test('is counted, and is not an error', async () => {
     const log = newFile(`${line}\nnonsense\n${line.slice(0, 40)}\n`)
     const { code, stdout, stderr } = await decisions([log, '--count'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: '1\n' })
     expect(stderr).toBe('portcullis: warning: 2 lines cannot be read: damaged, cut, or of no decision log\n')
   })
 
-  test('of another version is shown and said', async () => {
+  test('of another version is shown and named', async () => {
     const log = newFile(line.replace('"reason":"', '"reason":"LATER_'))
     const { code, stdout, stderr } = await decisions([log])
     expect({ code, shown: stdout.includes('LATER_') }).toEqual({ code: 0, shown: true })
@@ -265,7 +265,7 @@ describe('is refused', () => {
       'expected one of --token, --token-file and --fingerprint',
     ],
     [
-      'a token that nobody can type',
+      'a token that cannot be typed',
       [path, '--token', '--data', folder],
       '--token: expected the token in PORTCULLIS_HEADER, or a terminal to type it',
     ],
@@ -275,7 +275,7 @@ describe('is refused', () => {
       'a token is found by its value only with the pepper of the sidecar',
     ],
     [
-      'a time that is none',
+      'an invalid time',
       [path, '--since', 'last tuesday'],
       '--since: expected a day, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 2d',
     ],

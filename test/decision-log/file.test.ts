@@ -1,4 +1,7 @@
-/** The file: replaced when it is large or old, so many are kept, and what others do to it loses nothing. */
+/**
+ * The file is replaced when it is large or old, and a bounded number of files is kept. Other programs cause
+ * no loss.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -68,7 +71,7 @@ test.each<[what: string, before: string, after: string]>([
   ['a torn line', 'one\ntw', 'one\ntw\nthree\n'],
   ['a whole line', 'one\n', 'one\nthree\n'],
   ['nothing', '', 'three\n'],
-])('a line behind %s is a line of its own', async (_what, before, after) => {
+])('a line behind %s is a separate line', async (_what, before, after) => {
   const { open, path, text } = await openFile()
   writeFileSync(path, before)
   const file = await open()
@@ -99,7 +102,7 @@ test('two processes write the same file: each finds the one that the other has b
   await other.close()
 })
 
-test('a file that somebody renamed or deleted is begun anew', async () => {
+test('a file that was renamed or deleted is created again', async () => {
   const { open, write, text, path, folder } = await openFile()
   const file = await open()
   await write(file, 'before\n')

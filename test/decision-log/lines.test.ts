@@ -1,7 +1,4 @@
-/**
- * Lines: what is in them whatever was asked, which decisions have one, and what becomes of those for which
- * there is no room.
- */
+/** Lines: their content, the decisions that have one, and those for which there is no room. */
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -52,7 +49,7 @@ test('a line says what was asked, whatever its characters, and says so where it 
   const short = (value: string | undefined) => value?.slice(0, 256)
   const lines = kept.lines
   expect(lines).toHaveLength(asked.length)
-  // What is written is characters: half of a pair of surrogates stays half.
+  // Lines are characters: half of a pair of surrogates stays half.
   for (const [index, { api, kind, scope, target }] of asked.entries()) {
     const texts = [api, kind, scope?.account, scope?.project, target?.account, target?.project]
     const line = lines[index]
@@ -120,7 +117,7 @@ test('without room decisions are given and counted: in the log, by health, and i
   expect(kept.lines.slice(lines).map(({ dropped }) => dropped)).toEqual([10, undefined])
 })
 
-test('where a line is required, a decision without one is no answer, and the sidecar gets no traffic', async () => {
+test('where a line is required, a decision without one is not an answer, and the sidecar gets no traffic', async () => {
   const { log, kept, health, listener } = newDecisionLog({ required: true })
   kept.hold()
   const full = (call: () => unknown) => {
@@ -214,7 +211,7 @@ test('lines that the destination refuses are counted, and the later ones are wri
   expect(kept.lines).toMatchObject([{ dropped: 2 }])
 })
 
-test('a destination that says how long it wants no lines is left alone for as long', async () => {
+test('a destination that asks for a pause gets no lines for that time', async () => {
   const { log, kept, listener } = newDecisionLog()
   kept.failing = new WriteLater('the endpoint answers with the status 429', 120_000)
   checkClaims({ engine }, ALLOWED, listener)
@@ -238,7 +235,7 @@ test('a sidecar that stops waits for its destination for a while, and says what 
   expect(said).toMatchObject([{ decisions: 1 }])
 })
 
-test('calls with the same context have the same listener, until who somebody is may have changed', async () => {
+test('calls with the same context have the same listener, until the identity of a caller may have changed', async () => {
   const { log, kept } = newDecisionLog()
   let name = 'one'
   const listenerOf = log.listeners((_context: object) => ({ ...FACTS, name }), undefined)
@@ -270,7 +267,7 @@ test.each<[traceparent: string[], traceId: string | undefined]>([
   expect(kept.lines[0]?.trace_id).toBe(traceId)
 })
 
-test('a fingerprint needs the key: it is no digest of the token, and another pepper makes another one', () => {
+test('a fingerprint needs the key: it is not a digest of the token, and another pepper makes another one', () => {
   const token = 'a token'
   const one = new Fingerprints('a pepper').of(token)
   expect(new Fingerprints('a pepper\n').of(token)).toBe(one)

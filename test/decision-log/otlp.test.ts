@@ -1,4 +1,4 @@
-/** OTLP: what the endpoint gets, and what becomes of lines when it does not take them. */
+/** OTLP: the lines that the endpoint gets, and those that it does not take. */
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
@@ -61,7 +61,7 @@ test('a line is a log record: its body, its members, its time and its trace', as
     authorization: 'Bearer of-the-collector',
   })
   const { resourceLogs } = JSON.parse(body)
-  // What an SDK says of itself is not true of lines.
+  // The attributes by which an SDK describes itself are not true of lines.
   const ofSpans = Object.entries(resourceOfSpans()).filter(([key]) => !key.startsWith('telemetry.sdk.'))
   expect(ofSpans.map(([key]) => key).sort()).toEqual([
     ...['host.name', 'service.instance.id', 'service.name', 'service.version'],
@@ -93,7 +93,7 @@ test('a line is a log record: its body, its members, its time and its trace', as
 
 const LINE = '{"time":"2026-11-22T09:44:34.123Z","allowed":true}\n'
 
-/** What becomes of lines: how many bytes are done with, which of the lines never are sent, and the error. */
+/** The outcome of lines: how many bytes are done, which lines are never sent, and the error. */
 async function written(logs: OtlpSender, lines: string) {
   const refused: [lines: number, problem: string][] = []
   const outcome = await logs
@@ -155,13 +155,13 @@ test.each([
   ['86400', 300_000],
   ['Wed, 21 Oct 2026 07:28:30 GMT', 30_000],
   ['soon', undefined],
-])('an endpoint with Retry-After %s is left alone for as long', async (value, pauseMs) => {
+])('an endpoint with Retry-After %s gets no lines for that time', async (value, pauseMs) => {
   const headers = { 'retry-after': value, date: 'Wed, 21 Oct 2026 07:28:00 GMT' }
   const { logs } = await startSender({ status: 503, answer: () => ({ headers }) })
   expect((await written(logs, LINE)).outcome).toMatchObject({ pauseMs })
 })
 
-test('what is too large for the endpoint is sent in halves, and only a line that is too large alone is lost', async () => {
+test('a batch that is too large for the endpoint is sent in halves, and only a line that is too large alone is lost', async () => {
   const long = LINE.replace('allowed', `${'x'.repeat(2_000)}":1,"allowed`)
   const { logs, received } = await startSender({
     answer: (body) => (body.length > 3_000 ? { status: 413 } : {}),

@@ -1,6 +1,6 @@
 /**
- * Every protocol: each decision has a line, which says who asked what and why it was so, and no secret; and
- * metrics count it.
+ * Every decision of every protocol has a line. It says who asked, what and why, without a secret, and metrics
+ * count it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const { digest } = compile(supportMatrix, {})
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 const people = await peopleBehindEnvoy()
-/** What clients send beside the credential. */
+/** The values that clients send beside the credential. */
 const CANARY = 'canary-7f3a'
 const canaries = {
   ...{ cookie: `session=${CANARY}`, 'user-agent': CANARY, 'x-forwarded-user': CANARY },
@@ -59,7 +59,7 @@ const byClaims = {
   target: { account: '99' },
 }
 
-/** What is asked in turn, and the lines that follow. A member that is not named may have any value. */
+/** A question, and the lines that follow it. A member that is not named may have any value. */
 interface Row {
   readonly protocol: string
   readonly ask: () => Promise<unknown>

@@ -1,6 +1,6 @@
 /**
- * What the report of a replay says beside the changes: for which of them the command fails, who asked, how
- * many of each account, and the same as one HTML file.
+ * The report of a replay: the changes for which the command fails, the callers, the numbers of each account,
+ * and the same as one HTML file.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -46,7 +46,7 @@ describe('--fail-on', () => {
     expect(ended).toMatchObject({ code, stderr: '' })
   })
 
-  test('counts what may open, because nobody knows that it stays closed', async () => {
+  test('counts what may open, because it may not stay closed', async () => {
     const other = smallMatrix()
     other.apis.push({ id: 'attic', title: 'Attic', accepts: ['day_pass'], section: '§2' })
     Object.assign(other, { statements: [], conflicts: [] })
@@ -57,7 +57,7 @@ describe('--fail-on', () => {
     expect((await command([...words, 'closed'])).code).toBe(0)
   })
 
-  test('a file that is no decision log does not pass for one without changes', async () => {
+  test('a file that is not a decision log does not pass for one without changes', async () => {
     const { code, stderr } = await command(['replay', before ?? '', '--fail-on', 'opened'])
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -30,7 +30,7 @@ describe('another matrix', () => {
     }
   })
 
-  // What would change is what the other matrix, asked the same, decides: line by line.
+  // The changes are those that the other matrix decides otherwise, line by line.
   test.each<[what: string, change: (other: ReturnType<typeof smallMatrix>) => void]>([
     ['opens a cell', ({ apis }) => apis[1]?.accepts.push('room_key')],
     ['closes a cell', ({ apis }) => apis[2]?.accepts.pop()],
@@ -102,7 +102,7 @@ describe('another matrix', () => {
     expect(replayed(by('guest'), renamed).counts.closed).toBe(allowed)
   })
 
-  test('what cannot be known is not guessed: a credential that was not verified stays unknown', () => {
+  test('an unknown result is not guessed: a credential that was not verified stays unknown', () => {
     const other = smallMatrix()
     other.apis.push({ id: 'attic', title: 'Attic', accepts: ['day_pass'], section: '§2' })
     const { changes, untold } = replayed(lines, other)

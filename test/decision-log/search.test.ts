@@ -1,6 +1,6 @@
 /**
- * Searches of decision logs: they find what a look at every line finds, in either direction and in bounded
- * memory, whatever became of the files.
+ * Searches of decision logs find the same lines as a look at every line. They work in either direction, in
+ * bounded memory, and whatever became of the files.
  */
 import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -31,7 +31,7 @@ import { newFolder } from '../support/suite/resources.ts'
 const START_MS = Date.UTC(2026, 10, 20)
 const MATRIX = compile(smallMatrix(), {}).digest
 
-/** The line of a decision that was made so many seconds after the start. */
+/** The line of a decision that was made this many seconds after the start. */
 function line(second: number, members: Partial<LoggedLine> = {}): LoggedLine {
   return {
     ...{ time: new Date(START_MS + second * 1_000).toISOString(), protocol: 'grpc' },
@@ -63,7 +63,7 @@ const LINES = Array.from({ length: 600 }, (_, index) =>
 
 const at = (second: number) => START_MS + second * 1_000
 
-/** What is asked, and what is so of a line. */
+/** A query, and the condition that its lines meet. */
 const QUERIES: readonly [what: string, query: DecisionQuery, is: (line: LoggedLine) => boolean][] = [
   ['everything', {}, () => true],
   [
@@ -76,8 +76,8 @@ const QUERIES: readonly [what: string, query: DecisionQuery, is: (line: LoggedLi
   ['an API with signs of JSON', { api: 'a "quoted"\\ \u00e9 one' }, ({ api }) => api.startsWith('a')],
   ['a part of an API', { api: 'cell' }, () => false],
   ['a reason', { reason: 'TOKEN_KIND_NOT_ACCEPTED' }, ({ reason }) => reason !== 'ALLOWED'],
-  ['what was denied', { allowed: false }, ({ allowed }) => !allowed],
-  ['what was allowed', { allowed: true }, ({ allowed }) => allowed],
+  ['a denial', { allowed: false }, ({ allowed }) => !allowed],
+  ['an allowed decision', { allowed: true }, ({ allowed }) => allowed],
   ['a token', { tokens: ['x', '3'.repeat(32)] }, ({ token }) => token === '3'.repeat(32)],
   ['a user', { users: ['user-2'] }, ({ subject }) => subject?.id === 'user-2'],
   [
@@ -166,7 +166,7 @@ describe.each([
     expect(await timesOf(foundIn([file], search(query, true)))).toEqual(expected.toReversed())
   })
 
-  test('of the newest only so many are kept', async () => {
+  test('only the given number of the newest lines is kept', async () => {
     const found = timesOf(foundIn([await fileAt(path)], search({ allowed: false }, true, 7)))
     expect((await found).slice(0, 7)).toEqual(
       LINES.filter(({ allowed }) => !allowed)
@@ -222,7 +222,7 @@ test.each<[what: string, text: string, found: number, damaged: number, foreign: 
   ['a reason of a later version', textOf([line(1, { reason: 'MOON_PHASE' as never })]), 1, 0, 1],
   ['a member of a later version', textOf([{ ...line(1), mood: 'good' }]), 1, 0, 1],
   ['a member that is missing', textOf([{ ...line(1), matrix: undefined }]), 1, 0, 1],
-  ['what a search has printed', textOf([{ ...line(1), names: { subject: 'worker' } }]), 1, 0, 0],
+  ['a line that a search has printed', textOf([{ ...line(1), names: { subject: 'worker' } }]), 1, 0, 0],
   [
     'a text that looks like a line',
     textOf([line(1, { api: '\n{"time":"2026-11-22T00:00:00.000Z","api":"x"' })]),

@@ -18,7 +18,7 @@ import { newFile } from '../support/suite/resources.ts'
 
 const ROUTE = { path: '/a/', url: 'https://api.example/a/', api: 'balance', profile: 'p', callers: 'anyone' }
 
-/** What the reader of routes says. */
+/** The problems that the reader of routes finds. */
 function problemsOf(...routes: readonly object[]): string[] {
   const config = readConfig({
     file: newFile(
@@ -155,7 +155,7 @@ test.each<[address: string, message: string]>([
     'egress address [::]:0: expected HOST:PORT of this machine (127.0.0.1, [::1] or localhost), unix:PATH, or off',
   ],
   ['nonsense', 'egress.address: expected HOST:PORT with a port from 0 to 65535, or unix:PATH, or off'],
-])('%s is no address for egress', async (address, message) => {
+])('%s is not an address for egress', async (address, message) => {
   const { folder, config } = await egressConfig([{ url: 'http://127.0.0.1:1/' }])
   await expect(runSidecar({ folder, config, flags: { 'egress.address': address } })).rejects.toThrow(message)
 })

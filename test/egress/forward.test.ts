@@ -1,4 +1,4 @@
-/** What egress forwards: the credential of the route and no other, headers, and answers as they are. */
+/** Egress forwards the credential of the route and no other, headers, and answers as they are. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { ask, CALLER_TOKEN, OTHER_CALLER_TOKEN, runEgress, startTarget } from '../support/sidecar/egress.ts'
@@ -31,7 +31,7 @@ const running = await runEgress([
 const { egress } = running
 const to = (path: string, wish?: Parameters<typeof ask>[2]) => ask(egress, path, wish)
 
-/** What the token of a header is, as the sidecar itself says. */
+/** The token of a header, as the sidecar itself describes it. */
 const opens = async (api: string, name: string) =>
   running.client.check({ api, credentials: [[name, String(last()?.headers[name])]] })
 
@@ -84,7 +84,7 @@ test.each<[claim: string, headers: Record<string, string | string[]>]>([
     'HTTP2-Settings and an offer of HTTP/2',
     { Upgrade: 'h2c', 'HTTP2-Settings': 'planted', Connection: 'Upgrade, HTTP2-Settings' },
   ],
-  ['what Connection lists', { Connection: 'X-Hop, X-Auth-Token, close', 'X-Hop': 'planted' }],
+  ['a header that Connection lists', { Connection: 'X-Hop, X-Auth-Token, close', 'X-Hop': 'planted' }],
 ])('of an application is not forwarded: %s', async (_claim, headers) => {
   const { status } = await to('/anyone/', { headers: { ...headers, 'X-Own': 'kept' } })
   expect(status).toBe(200)
@@ -162,7 +162,7 @@ describe('answers come back as they are', () => {
   })
 })
 
-describe('no token, no request: the answer says why', () => {
+describe('without a token no request is sent, and the answer says why', () => {
   test.each<[path: string, status: number, reason: string, message: string]>([
     ['/elsewhere/', 404, 'NO_ROUTE', 'no route of this server has that path'],
     ['/anyone', 404, 'NO_ROUTE', 'no route of this server has that path'],

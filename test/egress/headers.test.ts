@@ -1,4 +1,4 @@
-/** Which headers egress hands on: to a target, and back to the application. */
+/** The headers that egress forwards: to a target, and back to the application. */
 import { expect, test } from 'vitest'
 import { readHeaders, returnedHeaders, strippedNames } from '../../sidecar/egress/headers.ts'
 
@@ -69,7 +69,7 @@ test.each([...OF_CONNECTION, 'Portcullis-Reason'])('%s of a target does not go b
 })
 
 test.each(['x-other', 'close, X_Other ,te', 'X-Other'])(
-  'what Connection of a target lists, %s, does not go back',
+  'a header that Connection of a target lists, %s, does not go back',
   (connection) => {
     for (const name of ['X-Other', 'x_other'])
       expect(returnedHeaders(['Connection', connection, name, 'b', 'x-third', 'c'])).toEqual(['x-third', 'c'])

@@ -1,7 +1,4 @@
-/**
- * What never reaches a target: other targets than the configured ones, ambiguous requests, and what a browser
- * sends.
- */
+/** Requests that never reach a target: those for other targets, ambiguous ones, and those of a browser. */
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { exchange, runEgress, startTarget } from '../support/sidecar/egress.ts'
@@ -170,7 +167,7 @@ test('a small body that does not come to an end is given up, and its place on th
   expect(read(answer)).toEqual({ status: 408, reason: 'BODY_LATE' })
 })
 
-test('a client that leaves before the end of its body reaches the target with no whole request', async () => {
+test('a target gets no whole request from a client that leaves before the end of its body', async () => {
   const before = target.received.length
   const socket = connect({ host: '127.0.0.1', port })
   socket.write(raw(['POST /a/ HTTP/1.1', HOST, 'Content-Length: 10'], 'abc'))

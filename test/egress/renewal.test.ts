@@ -1,6 +1,6 @@
 /**
- * A target that refuses the token: the request is sent once more with a new one, where nothing is repeated
- * that was streamed.
+ * Where a target refuses the token, the request is sent once more with a new one. Nothing that was streamed
+ * is repeated.
  */
 import { describe, expect, test } from 'vitest'
 import { ask, recorded, runEgress, startTarget } from '../support/sidecar/egress.ts'

@@ -1,4 +1,4 @@
-/** The path of a request is a boundary: what is not written in the one canonical way is refused. */
+/** The path of a request is a boundary: a path that is not in the one canonical form is refused. */
 import { describe, expect, test } from 'vitest'
 import { readRequestTarget } from '../../sidecar/base/request-target.ts'
 import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/inputs/paths.ts'

@@ -1,4 +1,7 @@
-/** What is read of the bytes in which Envoy asks. That protobuf reads the same is in `wire.test.ts`. */
+/**
+ * The values that are read of the bytes in which Envoy asks. `wire.test.ts` shows that protobuf reads the
+ * same.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   EVERY_HEADER,
@@ -311,7 +314,7 @@ test.each<[headers: [string, string][], traceparent: string[], tracestate: strin
     expect(found?.metadata(other)).toEqual([])
 })
 
-test('without a trace there is none, also in what is no message', () => {
+test('without a trace none is read, also in bytes that are not a message', () => {
   expect(traceIn(http(header('tracestate', 'b')))).toBeUndefined()
   expect(traceIn(Buffer.from('traceparent'))).toBeUndefined()
 })

@@ -34,7 +34,7 @@ describe.each([
     expect(verdict.headers['www-authenticate'] !== undefined).toBe(status === 401)
   })
 
-  test('who sent the request goes on, and what the client says of itself does not', async () => {
+  test('the sender of the request is passed on, and the claims of a client about itself are not', async () => {
     const forged: HeaderList = [
       ['x-portcullis-account', OTHER_ACCOUNT],
       ['x-portcullis-account', OTHER_ACCOUNT],
@@ -125,7 +125,7 @@ test.each<[what: string, context: Record<string, string>]>([
   )
 })
 
-test('bytes that are no question are refused as by every other call', async () => {
+test('bytes that are not a question are refused as by every other call', async () => {
   for (const bytes of [[0x0a], [0x0a, 0x05], [0x00], [0x0c]])
     expect(await refused(envoy.send(Buffer.from(bytes)))).toMatchObject({
       code: 'INVALID_ARGUMENT',

@@ -19,7 +19,7 @@ test.each([
     name,
     relevant: false,
   })),
-])('what becomes of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
+])('the outcome of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
   const filter = headersFor(engine)
   expect(filter.isRelevant(name)).toBe(relevant)
   if (relevant) expect(filter.mayBeRelevant(name.length, name.charCodeAt(2))).toBe(true)
@@ -59,7 +59,7 @@ test.each<[what: string, key: Parameters<typeof headersFor>[1], further: string[
     expect([name, filter.isRelevant(name), mayBe(filter, name)]).toEqual([name, expected, expected])
   }
   expect(filter.isRelevant('X-Auth-Token') && mayBe(filter, 'X-Auth-Token')).toBe(true)
-  // What other calls ask for in between changes nothing, and a call in a row gets the same.
+  // Questions of other calls in between change nothing, and a call in a row gets the same.
   const third = engineWith('Y-Third-Token')
   for (const other of [
     { ...key, withId: key?.withId !== true },

@@ -1,6 +1,5 @@
 /**
- * External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and
- * nothing else is a 200.
+ * External authorization over HTTP, as Envoy's `http_service` asks for it: only a 200 lets a request pass.
  */
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
@@ -21,7 +20,7 @@ const ask = (prefix: string, headers: RequestHeaders, path = '/v1/items?limit=10
   askAt(port, { method, path: prefix + path, headers: { ...PROXY, ...headers } })
 const credential = (value: string) => Object.fromEntries([iam(value)])
 
-test('who sent the request goes on, and what the client says of itself is to be removed', async () => {
+test('the sender of the request is passed on, and the claims of a client about itself are removed', async () => {
   const forged = {
     'x-portcullis-account': OTHER_ACCOUNT,
     'x-portcullis-admin': 'true',
@@ -77,7 +76,7 @@ test.each<[what: string, prefix: string, headers: RequestHeaders, status: number
   expect(answer.headers['www-authenticate'] !== undefined).toBe(status === 401)
 })
 
-test('an account is known by an address that a proxy of the operator vouches for', async () => {
+test('an account is known by an address that a proxy of the operator reports', async () => {
   const headers = { ...credential(restricted), 'x-forwarded-for': '198.51.100.1, 203.0.113.1' }
   expect((await ask(`${BALANCE},trusted_hops=1`, headers)).status).toBe(200)
 })
@@ -139,7 +138,7 @@ test.each([
   ['/ext-authz/api=balance/%zz', 'GET'],
   ['/ext-authz/api=%C3/', 'GET'],
   ['/ext-authz/api=%2525zz/', 'GET'],
-])('%s by %s is no 200', async (path, method) => {
+])('%s by %s does not get a 200', async (path, method) => {
   const { status } = await ask('', credential(account), path, method)
   expect(status).toBeGreaterThanOrEqual(400)
   expect(status).toBeLessThan(500)

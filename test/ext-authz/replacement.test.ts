@@ -1,4 +1,6 @@
-/** The credential of a profile takes the place of the client's: for whom, and for whom not. */
+/**
+ * The credential of a profile takes the place of the client's, for the permitted callers and clients alone.
+ */
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'
@@ -66,7 +68,7 @@ describe('the credential of a profile', () => {
   })
 
   test.each([
-    ['without a credential of its own', []],
+    ['without a credential', []],
     ['of another account', [iam(restricted)]],
   ])('a client %s gets none', async (_client, sent) => {
     const verdict = await envoy.ask({ context, headers: sent }, { callerToken: ENVOY_TOKEN })

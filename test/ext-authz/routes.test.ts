@@ -16,7 +16,7 @@ const config = newFile(
 const { ask, running } = await startIdentity({ config })
 const envoy = new EnvoyClient(running.address)
 
-/** What the routes found, by the denial of a request without a credential. */
+/** The result of the routes, by the denial of a request without a credential. */
 function outcomeOf(body: unknown): RoutedOutcome {
   const { reason, message } = (body as { error: { reason: string; message: string } }).error
   if (reason !== 'CREDENTIAL_MISSING') return { refused: reason } as RoutedOutcome

@@ -67,7 +67,7 @@ describe('an upstream that does not answer', async () => {
   })
 })
 
-test('a sidecar that answers no proxies is no proxy’s 200', async () => {
+test('a sidecar that answers no proxies does not send a proxy a 200', async () => {
   const { sidecar } = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
   const port = Number(sidecar.httpAddress?.split(':').at(-1))
   const { status } = await askAt(port, {

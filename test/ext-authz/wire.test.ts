@@ -1,4 +1,4 @@
-/** What is read and written by hand says the same as what protobuf's own implementation reads and writes. */
+/** The hand-written code reads and writes the same as protobuf's own implementation. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EVERY_HEADER } from '../../sidecar/contract/ext-authz/header-filter.ts'
@@ -8,7 +8,7 @@ import { type AnyHeader, checkRequest, envoyMessage } from '../support/proxies/e
 
 const request = envoyMessage('CheckRequest')
 
-/** What the fields of a message mean, as somebody else reads them. */
+/** The fields of a message, as another implementation reads them. */
 function meaning(bytes: Buffer): object {
   const { attributes } = request.deserialize(bytes) as Record<string, Message | undefined>
   const {

@@ -61,21 +61,21 @@ test.each<[claim: string, args: string[], environment: Record<string, string>, s
 test.each<[claim: string, args: string[], stderr: string]>([
   [
     'no server is there',
-    ['--health', `unix:${folder}/nobody`],
-    `no answer from unix:${folder}/nobody: ENOENT`,
+    ['--health', `unix:${folder}/absent`],
+    `no answer from unix:${folder}/absent: ENOENT`,
   ],
   [
     'no server is there for gRPC',
-    ['--address', `unix:${folder}/nobody`],
-    `no answer from unix:${folder}/nobody: ENOENT`,
+    ['--address', `unix:${folder}/absent`],
+    `no answer from unix:${folder}/absent: ENOENT`,
   ],
   [
-    'somebody says nothing',
+    'a server says nothing',
     ['--health', addressOf(silent), '--deadline', '50'],
     `no answer from ${addressOf(silent)}: none within 50 ms`,
   ],
   [
-    'somebody says nothing for gRPC',
+    'a server says nothing for gRPC',
     ['--address', addressOf(silent), '--deadline', '50'],
     `no answer from ${addressOf(silent)}: none within 50 ms`,
   ],
@@ -85,7 +85,7 @@ test.each<[claim: string, args: string[], stderr: string]>([
     `${addressOf(other)}: expected a health listener of Portcullis there`,
   ],
   [
-    'the address is none',
+    'the address is invalid',
     ['--health', '9180'],
     '--health (or PORTCULLIS_HEALTH_ADDRESS): expected HOST:PORT or unix:PATH',
   ],

@@ -1,7 +1,4 @@
-/**
- * The health listener: what it answers to whom, that it answers nothing else, and that no client keeps a
- * probe from it.
- */
+/** The health listener answers probes and nothing else, and no client keeps a probe from it. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
@@ -125,7 +122,7 @@ describe('a client that', async () => {
     expect((await raw(address, `${GET}\r\n${GET}\r\n`).closed).match(/200 OK/g)).toHaveLength(1)
   })
 
-  test('holds every connection keeps no probe out', async () => {
+  test('holds every connection cannot block probes', async () => {
     const held = Array.from({ length: 2 * CONNECTIONS_MAX }, () => raw(address, GET))
     await Promise.all(held.map(({ connected }) => connected))
     for (let asked = 0; asked < 5; asked++) expect((await ask(address, '/readyz')).status).toBe(200)
@@ -185,7 +182,7 @@ test('it is off by default, and an address in use is named', async () => {
   )
 })
 
-test('who answers before the start is complete, or while it ends, is alive and not ready', async () => {
+test('a sidecar that has not completed its start, or that ends, is alive and not ready', async () => {
   const source = { state: { ...SERVING, phase: 'starting' } as HealthState }
   const address = await listenerFor(source)
   for (const phase of ['starting', 'stopping'] as const) {

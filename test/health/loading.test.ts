@@ -1,6 +1,6 @@
 /**
- * What health and metrics cost a sidecar that has none, or that is never asked for metrics: nothing of it is
- * loaded. A health listener counts what it refuses.
+ * Health and metrics cost nothing in a sidecar that has none, or whose metrics no client asks for: nothing of
+ * them is loaded. A health listener counts what it refuses.
  */
 import { testLoading } from '../support/processes/loaded.ts'
 

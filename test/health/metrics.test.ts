@@ -1,7 +1,4 @@
-/**
- * Metrics: what is counted, that labels stay few and hold no secret, in which form they are, and that workers
- * count as one.
- */
+/** Metrics: their counts, their few labels without secrets, and their forms. Workers count as one. */
 import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect as connectSocket } from 'node:net'
@@ -220,7 +217,7 @@ describe('a sidecar counts', async () => {
     const sources = globSync(['sidecar/**/*.ts'], { cwd: ROOT, exclude: ['sidecar/dist/**'] })
       .map((path) => readFileSync(join(ROOT, path), 'utf8'))
       .join('\n')
-    // What no part of this sidecar has is at least in the code.
+    // A metric that no part of this sidecar has is at least in the code.
     const known = (name: string) => text.includes(`# TYPE ${name} `) || sources.includes(`'${name}'`)
     const missing = [...named].filter(
       (name) => !known(name) && !known(name.replace(/_(bucket|sum|count)$/, '')),
@@ -273,7 +270,7 @@ test('with `health.metrics: false` there is no such path', async () => {
   expect(sidecar.metrics()).toEqual([])
 })
 
-test('calls of an upstream count, with what came of them', async () => {
+test('calls of an upstream count, with their outcome', async () => {
   const password_file = newFile('a password')
   const config = newFile(
     JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * A matrix that is exchanged while checks wait for an upstream: each answer is wholly that of one matrix,
- * whose digest it names.
+ * A matrix is exchanged while checks wait for an upstream. Each answer is wholly that of one matrix, whose
+ * digest it names.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ const TOKEN: Verification = {
   },
 }
 
-/** A sidecar's checks, with rules of a file of their own. @param verify is the authority */
+/** A sidecar's checks, with rules of a separate file. @param verify is the authority */
 function serve(
   verify: (rules: Rules, replace: (matrix: Matrix) => void) => Verification | Promise<Verification>,
 ) {

@@ -1,6 +1,6 @@
 /**
- * What makes a sidecar unready, and what is only reported: every protocol of health checks says the same, and
- * the command line too.
+ * Problems that make a sidecar unready, and those that are only reported. Every protocol of health checks
+ * says the same, and so does the command line.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ async function run(flags: Readonly<Record<string, string | number>> = {}) {
   return { running, matrix, replace, titled, look: () => lookAt(running) }
 }
 
-/** What every protocol says, which is the same. */
+/** The answer of every protocol, which is the same. */
 async function lookAt({ sidecar, address }: RunningSidecar): Promise<Found & { readonly http: number }> {
   const [ofListener, ofHttp] = await Promise.all(
     [sidecar.healthAddress, sidecar.httpAddress].map((each) => fetch(`http://${each}/readyz?verbose`)),

@@ -1,6 +1,6 @@
 /**
- * Requests over HTTP that no route sees: each is answered, counted by the listener and what it broke, and has
- * a bounded number of lines in the log.
+ * Requests over HTTP that no route sees. Each is answered and counted by its listener and its fault, and the
+ * log has few lines about them.
  */
 import { expect, test } from 'vitest'
 import { exchange, runEgress } from '../support/sidecar/egress.ts'

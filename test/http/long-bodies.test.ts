@@ -27,7 +27,7 @@ function exhausted(turns = new Turns()): Turns {
   return turns
 }
 
-/** A request with that body, on a connection of its own. */
+/** A request with that body, on a separate connection. */
 function requestWith(body: string, socket = { destroyed: false, remotePort: 1 }): FastifyRequest {
   return { headers: {}, body: Buffer.from(body), raw: { socket }, socket } as never
 }
@@ -43,7 +43,7 @@ test('a long body waits for its turn, and a short one does not', async () => {
   expect(await waiting).toHaveLength(LONG / 2 + 1)
 })
 
-test('what is not understood makes its connection wait for others', async () => {
+test('a body that is not understood makes its connection wait for others', async () => {
   const turns = exhausted()
   const bodies = new JsonBodies(turns)
   const socket = { destroyed: false, remotePort: 1 }
@@ -204,7 +204,7 @@ describe('a long call of the contract in JSON', () => {
   })
 })
 
-/** What is read in steps. */
+/** The bytes that are read in steps. */
 function inSteps({ readInSteps }: JsonCodec, body: Buffer): Buffer {
   const steps = readInSteps?.(body)
   for (;;) {

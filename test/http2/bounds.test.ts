@@ -1,6 +1,6 @@
 /**
- * What a peer may make the server hold. Each bound ends the connection or the stream that exceeds it, and is
- * counted.
+ * The most that a peer may make the server hold. Each bound ends the connection or the stream that exceeds
+ * it, and is counted.
  */
 import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
@@ -71,7 +71,7 @@ test('streams beyond the limit are refused, also while handlers of streams that 
 
 const inUse = { ...constant(Buffer.from('hello')), data: () => {}, open: () => {} }
 
-test('beyond the limits the connection gives way that is idle for longest, of the same address if that has reached its own', () => {
+test('beyond the limits the connection is closed that is idle for longest, of the same address if that has reached its limit', () => {
   const server = new TestServer(inUse, { connections: 4, connectionsPerAddress: 2 })
   const connected = ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'].map((address) => {
     const peer = server.connect(address).send(PREFACE)
@@ -86,7 +86,7 @@ test('beyond the limits the connection gives way that is idle for longest, of th
   expect(another.socket.destroyed).toBe(false)
   expect(second?.received().slice(-1).map(described)).toEqual(['GOAWAY NO_ERROR'])
   expect(connected.map(({ socket }) => socket.destroyed)).toEqual([false, true, false, false])
-  // Both addresses have two, and a third one has none: the longest wait of all gives way.
+  // Both addresses have two, and a third one has none: the connection with the longest wait ends.
   expect(server.connect('192.0.2.3').socket.destroyed).toBe(false)
   expect(third?.socket.destroyed).toBe(true)
   expect(server.exceeded).toEqual(['connections_per_address', 'connections'])
@@ -107,7 +107,7 @@ test('a client that was answered before keeps its connection while others of its
   ])
 })
 
-test('a connection with a stream gives way where none is idle, and one with a running handler never does', () => {
+test('a connection with a stream is closed where none is idle, and one with a running handler never is', () => {
   const busy: { busy: boolean; finished(): void }[] = []
   const server = new TestServer(
     { ...inUse, open: (stream) => void busy.push(Object.assign(stream, { busy: true })) },
@@ -139,7 +139,7 @@ test.each<[what: string, bytes: Buffer, ends: boolean]>([
 })
 
 test.each([
-  ['bytes that are no HTTP/2', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  ['bytes that are not HTTP/2', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
   ['a string with wrong padding', Buffer.concat([PREFACE, open(1, Buffer.concat([request, WRONG_PADDING]))])],
 ])('%s end the connection and are counted', (_what, bytes) => {
   const server = new TestServer(constant(Buffer.from('hello')))
@@ -235,7 +235,7 @@ test('a peer that ends while the server stops is asked for a sign of life, which
   const peer = server.connect().send(PREFACE, open(1))
   void server.http2.close(60_000)
   const ping = peer.received().at(-1)
-  // It has nothing left to be told.
+  // It has nothing left to learn.
   peer.send(frame(FRAME.ping, { flags: ACK, payload: ping?.payload ?? Buffer.alloc(8) }))
   peer.received()
   peer.socket.emit('end')

@@ -23,7 +23,7 @@ interface Flood {
   readonly what: string
   readonly limits: Partial<Limits>
   readonly opening?: Buffer
-  /** What is sent again and again. */
+  /** The frames that are sent again and again. */
   readonly each: (index: number) => Buffer
   /** How often it may be sent. */
   readonly allowed: number
@@ -129,7 +129,7 @@ const floods: readonly Flood[] = [
     limits: control,
     opening: Buffer.concat([open(1), open(1)]),
     each: () => frame(FRAME.data, { stream: 1, payload: Buffer.alloc(1) }),
-    // As many of 16 bytes as the window of a stream has, 20 that are free, and four that the request earned.
+    // As many of 16 bytes as the window of a stream has, 20 free ones, and four that the request earned.
     allowed: Math.floor(65_535 / 16) + 24,
     bound: 'idle_frames',
   },
@@ -185,8 +185,8 @@ test.each(floods.filter(({ bound }) => bound !== 'header_block'))(
     const server = new TestServer(constant(Buffer.from('hello')), limits)
     const peer = server.connect().send(PREFACE, opening ?? Buffer.alloc(0))
     for (let second = 0; second < 3; second++) {
-      // The first second has less room: the settings of the preface are in it, and the request that paid is
-      // not in the others.
+      // The first second has less room: it has the settings of the preface. The request that paid is not in
+      // the others.
       peer.send(many(Math.min(19, allowed), (index) => each(second * 100 + index)))
       server.pass(1_000)
     }
@@ -213,7 +213,7 @@ const echo: Application<undefined> = {
   },
 }
 const message = frame(FRAME.data, { stream: 1, payload: Buffer.alloc(30) })
-/** What gRPC's C core sends for each message that it has read. */
+/** The frames that gRPC's C core sends for each message that it has read. */
 const read = Buffer.concat([
   frame(FRAME.windowUpdate, { stream: 1, payload: uint32(14) }),
   frame(FRAME.windowUpdate, { payload: uint32(14) }),
@@ -233,7 +233,7 @@ test('each message of a stream pays for what a client sends when it has read the
   expect(server.exceeded).toEqual([])
 })
 
-test('what was earned is not lost at the end of a second, and does not last forever', () => {
+test('earned frames are not lost at the end of a second, and do not last forever', () => {
   const server = new TestServer(echo, control)
   const peer = server.connect().send(PREFACE, open(1))
   peer.send(many(1_000, () => message))

@@ -1,6 +1,6 @@
 /**
- * Flow control (RFC 9113, §5.2): what is sent fits the peer's windows, shares are fair, and nothing is lost
- * or repeated.
+ * Flow control (RFC 9113, §5.2): all bytes fit the peer's windows, shares are fair, and nothing is lost or
+ * repeated.
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -24,7 +24,7 @@ const number = (value: number) => {
   bytes.writeUInt32BE(value)
   return bytes
 }
-/** What an open stream of that request holds, beside its body. */
+/** The bytes that an open stream of that request holds, beside its body. */
 const HEAD_BYTES = 2_048 + new HeaderDecoder(0, 1_000).decode(request, 0, request.length).bytes
 const initialWindow = (bytes: number) =>
   frame(FRAME.settings, { payload: Buffer.concat([Buffer.of(0, 4), number(bytes)]) })
@@ -193,7 +193,7 @@ test('connections that together have more than fits wait, and all of them are an
   const bytes = 200_000
   const limits = { bufferBytes: 8_000_000, connectionBufferBytes: 1_000_000 }
   const server = new TestServer(collecting(bytes), limits)
-  // What they may send at the same time completes no request.
+  // The bytes that they may send at the same time complete no request.
   const clients = Array.from({ length: 20 }, () => new PoliteClient(server))
   for (const client of clients) client.request(10, bytes)
   let most = 0
@@ -209,7 +209,7 @@ test('connections that together have more than fits wait, and all of them are an
   expect(most).toBeLessThanOrEqual(limits.bufferBytes + 3 * 65_535)
 })
 
-test('connections that read no answers give way when another one waits, and not before', () => {
+test('connections that read no answers are closed when another one waits, and not before', () => {
   const bytes = 200_000
   const requests = collecting(bytes)
   const app = { ...requests, open: constant(Buffer.alloc(bytes)).open }

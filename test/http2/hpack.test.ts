@@ -166,7 +166,7 @@ test('a name is judged when it enters the table, and not where a few bytes of a 
   expect(list?.fields.map(({ name, value }) => [name.length, value])).toEqual(Array(4).fill([4_000, 'z']))
 })
 
-test('what does not fit is not decoded, and the table stays the one of the peer', () => {
+test('a field that does not fit is not decoded, and the table stays the one of the peer', () => {
   const decoder = new HeaderDecoder(4_096, 1_000)
   const fits = field('a', 'b')
   const large = field('c', 'x'.repeat(100))

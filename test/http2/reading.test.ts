@@ -37,7 +37,7 @@ test('plain sockets are read into the same memory', async () => {
   server.close()
 })
 
-test('what is no plain socket is read as any stream', async () => {
+test('a socket that is not plain is read as any stream', async () => {
   const stream = new PassThrough()
   const read: string[] = []
   expect(readInto(stream, (bytes) => read.push(bytes.toString()))).toBe(stream)
@@ -45,7 +45,7 @@ test('what is no plain socket is read as any stream', async () => {
   await eventually(() => read.join('') === 'hello')
 })
 
-test('what is left of a turn stays as it was, whatever other connections send', async () => {
+test('the rest of a turn stays as it was, whatever other connections send', async () => {
   const bodies = new Map<string, number>()
   const plain = constant(Buffer.from('hello'))
   const app: Application<undefined> = {

@@ -1,6 +1,6 @@
 /**
- * What RFC 9113 calls an error is one, of the right scope and with the right code. h2spec asks the same of a
- * real connection.
+ * Every error of RFC 9113 is an error here, of the right scope and with the right code. h2spec asks the same
+ * of a real connection.
  */
 import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
@@ -264,7 +264,7 @@ test.each<Row>([
     frames: [open(), frame(DATA, { stream: 1, flags: PADDED | END_STREAM, payload: Buffer.of(2, 7, 0, 0) })],
     answer: ['HEADERS 1', 'DATA 1', 'HEADERS 1 END_STREAM'],
   },
-])('$claim is no error', ({ frames, answer }) => {
+])('$claim is not an error', ({ frames, answer }) => {
   const peer = new TestServer(constant(Buffer.from('hello'))).connect().send(PREFACE)
   peer.received()
   peer.send(...frames)
@@ -285,8 +285,8 @@ test.each([
     'a preface with another first frame',
     Buffer.concat([PREFACE.subarray(0, 24), frame(PING, { payload: Buffer.alloc(8) })]),
   ],
-  ['what is no protocol that is known', Buffer.from('INVALID CONNECTION PREFACE')],
-])('%s is no HTTP/2 (§3.4)', (_claim, bytes) => {
+  ['bytes of an unknown protocol', Buffer.from('INVALID CONNECTION PREFACE')],
+])('%s cannot begin HTTP/2 (§3.4)', (_claim, bytes) => {
   const peer = new TestServer(constant(Buffer.from('hello'))).connect().send(bytes)
   expect(peer.received().map(described)).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'GOAWAY PROTOCOL_ERROR'])
   expect(peer.ended).toBe(true)
@@ -301,7 +301,7 @@ test.each([
   const answers = [said, ...Array.from(said, (_octet, index) => said.slice(0, index + 1))].map((begun) => {
     const server = new TestServer(constant(Buffer.from('hello')))
     const peer = server.connect()
-    // What is the beginning of the preface may become one. Nothing is said until then.
+    // The beginning of the preface may become one. Nothing is said until then.
     for (const octet of begun === said ? [said] : begun) peer.send(Buffer.from(octet, 'latin1'))
     const answer = Buffer.concat(peer.socket.written).toString('latin1')
     expect([answer === '', peer.ended]).toEqual(peer.ended ? [false, true] : [true, false])

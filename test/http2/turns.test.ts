@@ -122,7 +122,7 @@ test.each<[what: string, frames: (index: number) => Buffer]>([
   expect(peer.ended).toBe(false)
 })
 
-test('what arrives while a connection waits for its turn is not lost', async () => {
+test('bytes that arrive while a connection waits for its turn are not lost', async () => {
   const server = workingServer()
   const peer = server.connect().send(PREFACE)
   const bytes = Buffer.concat(Array.from({ length: COUNT }, (_, index) => whole(2 * index + 1)))

@@ -1,4 +1,4 @@
-/** What is asked of the hub, and what of its answers is remembered. */
+/** The questions to the hub, and the answers that are remembered. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
@@ -57,7 +57,7 @@ function start() {
     const { ok, ...found } = await authority.verify(value, KINDS, from)
     return ok ? 'OK' : 'reason' in found && found.reason
   }
-  /** Whether those who follow this sidecar may remember what it answers. */
+  /** Whether the followers of this sidecar may remember what it answers. */
   const isPlaced = async () => {
     const [verification, described] = [
       await authority.verify(IAM, KINDS),
@@ -84,7 +84,7 @@ test('a token is asked about once, and again when what it depends on is touched'
   expect(calls).toHaveLength(2)
 })
 
-test('many that ask at the same moment share one question, and one call', async () => {
+test('many callers that ask at the same moment share one question, and one call', async () => {
   const { calls, verify } = start()
   const others = Array.from({ length: 5 }, (_, index) => IAM.replace(/.$/, String(index)))
   await Promise.all([...Array.from({ length: 50 }, () => verify()), ...others.map((value) => verify(value))])
@@ -92,7 +92,7 @@ test('many that ask at the same moment share one question, and one call', async 
   expect(calls[0]).toEqual([IAM, ...others])
 })
 
-test('a connection with many unknown tokens delays and shuts out no other one', async () => {
+test('a connection with many unknown tokens neither delays nor refuses another one', async () => {
   const calls: { tokens: readonly string[]; answer: () => void }[] = []
   const described = new DescribedTokens(
     (values) =>
@@ -128,7 +128,7 @@ test('a connection with many unknown tokens delays and shuts out no other one', 
 })
 
 test.each<[what: string, of: Partial<Described['of']>]>([
-  ['a position that the stream has not told yet', { position: at(101) }],
+  ['a position that the stream has not named yet', { position: at(101) }],
   ['a position of another directory', { position: { sequence: 100, atMs: 7 } }],
   ['no position', { position: undefined }],
   ['the keys of a process that has not read of a withdrawal', { basis: 'keys before' }],
@@ -165,7 +165,7 @@ test('a denial that counts once makes a token unknown', async () => {
     clock.ownMs += 5_000
     Object.assign(hub, denied, { of: { position: at(101), basis: 'keys' } })
     expect(await verify()).not.toBe('OK')
-    // What is not genuine is asked about again after five seconds.
+    // A token that is not genuine is asked about again after five seconds.
     clock.ownMs += 5_000
     hear(100)
     expect(await verify()).not.toBe('OK')

@@ -1,4 +1,4 @@
-/** What a sidecar without a directory believes of its hub, and for how long. */
+/** The word of a hub that a sidecar without a directory believes, and for how long. */
 import { describe, expect, test } from 'vitest'
 import { HubBehind, HubChanges, type HubResponse, WrongHub } from '../../sidecar/authority/hub/hub-changes.ts'
 import { KnownPosition } from '../../sidecar/directory/feed/known-position.ts'
@@ -36,7 +36,7 @@ function following({ stalenessMs = 5_000 } = {}) {
   return { clock, known, changes, hear, begin, remember }
 }
 
-describe('what is remembered counts', () => {
+describe('a remembered answer counts', () => {
   test('from the time when the response was sent, not from when it arrives', () => {
     const { clock, changes, hear, begin } = following()
     begin()
@@ -110,10 +110,10 @@ test.each([
 
 describe('a hub is left', () => {
   test.each<[what: string, response: Partial<HubResponse>]>([
-    ['whose clock goes backwards', { sentAtMs: 49_999 }],
-    ['whose positions go backwards', { position: at(99) }],
+    ['with a clock that goes backwards', { sentAtMs: 49_999 }],
+    ['with positions that go backwards', { position: at(99) }],
     ['that gives its position another time', { position: { sequence: 100, atMs: 7 } }],
-    ['that names a time that is none', { validForMs: Number.NaN }],
+    ['that names an invalid time', { validForMs: Number.NaN }],
     ['that names a negative time', { validForMs: -1 }],
   ])('%s', (_what, response) => {
     const { hear, begin } = following()
@@ -135,7 +135,7 @@ describe('a hub is left', () => {
     expect(() => hear(100, 2, { basis: 'other' })).toThrow('it goes on from what rests on other keys')
   })
 
-  test('and then who follows this sidecar must forget everything, too', () => {
+  test('and then a follower of this sidecar must forget everything, too', () => {
     const { changes, hear, begin } = following()
     begin()
     hear(101, 50_001)
@@ -159,7 +159,7 @@ describe('a hub is left', () => {
   })
 })
 
-/** What a hub says first on a new stream to somebody who was told of change 100. */
+/** The first position of a hub on a new stream, to a sidecar that knows change 100. */
 const FIRST: readonly (readonly [what: string, first: HubResponse['position'], behind: boolean])[] = [
   ['the same position', at(100), false],
   ['a later one', at(101), false],
@@ -193,11 +193,11 @@ test('everything is void where a hub goes back on its stream', () => {
   expect(() => hear(3, 50_002, { touched: EVERYTHING })).toThrow(WrongHub)
   changes.distrust()
   expect(changes.isTrue(remembered)).toBe(false)
-  // What it was told is not forgotten with it.
+  // The position that it has read is not forgotten with it.
   expect(changes.told).toEqual(at(101))
 })
 
-test('an answer may be remembered at the positions that were told, and at no other', () => {
+test('an answer may be remembered at the positions that the stream has named, and at no other', () => {
   const { changes, hear, begin } = following()
   begin()
   hear(101, 50_001)
@@ -212,7 +212,7 @@ test('an answer may be remembered at the positions that were told, and at no oth
   expect(wasTold(at(104), 'other keys')).toBe(false)
 })
 
-test('who follows this sidecar is told the same', () => {
+test('a follower of this sidecar gets the same', () => {
   const { changes, hear, begin } = following()
   let news = 0
   changes.watch(() => news++)

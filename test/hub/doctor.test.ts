@@ -1,4 +1,4 @@
-/** What `doctor` says of the hubs of a sidecar that has no directory. */
+/** `doctor` describes the hubs of a sidecar that has no directory. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { examine } from '../../sidecar/cli/doctor/examine.ts'

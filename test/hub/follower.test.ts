@@ -76,7 +76,7 @@ describe('a sidecar that follows another one', () => {
     expect(await follower.check(`${value.slice(0, -4)}AAAA`)).toBe('REASON_CREDENTIAL_INVALID')
   })
 
-  test('hands on logins, revocations and administration, with what each presents', async () => {
+  test('forwards logins, revocations and administration, with what each presents', async () => {
     const { value, tokenId } = await issued(follower.running, secrets)
     expect(await follower.check(value)).toBe('REASON_ALLOWED')
     await follower.running.client.revoke({ value })
@@ -160,7 +160,7 @@ test('a sidecar follows one that follows, and learns of a revocation and of a wi
   await eventually(async () => (await check(other)) === 'REASON_CREDENTIAL_INVALID')
 })
 
-test('a hub without what this sidecar was told is not followed, after a restart either, until that is accepted', async () => {
+test('a hub that lacks changes known to this sidecar is not followed, after a restart either, until that is accepted', async () => {
   const { hub: first, secrets: people } = await startHub()
   const { hub: second, secrets: others } = await startHub()
   const { value } = await issued(first, people)
@@ -198,7 +198,7 @@ test('it starts again in the data folder that it made', async () => {
   await expect(runSidecar({ config: newFile(config, 'portcullis.yaml'), folder })).resolves.toBeDefined()
 })
 
-test('the identity endpoint and the public keys are elsewhere, and a client is told so', async () => {
+test('the identity endpoint and the public keys are elsewhere, and a client learns that', async () => {
   const { httpAddress } = follower.running.sidecar
   const asked = [
     ['POST', '/identity/v3/auth/tokens'],

@@ -1,4 +1,4 @@
-/** What a sidecar says of a call that it hands on, and which of that can be read. */
+/** The description of a call that a sidecar forwards, and which descriptions can be read. */
 import { expect, test } from 'vitest'
 import { type ForwardedFrom, forwardedText, readForwarded } from '../../sidecar/base/forwarded-header.ts'
 
@@ -11,7 +11,7 @@ test.each<[what: string, text: string, from: Partial<ForwardedFrom>]>([
   ['one on a Unix socket', TEXT.replace('192.0.2.1', 'unix+socket'), { address: 'unix socket' }],
   ['one without an address', TEXT.replace('192.0.2.1', 'unknown'), { address: 'unknown' }],
   ['one over HTTP', TEXT.replace('=grpc', '=http'), { protocol: 'http' }],
-  ['one that is not vouched for', TEXT.replace('true', 'false'), { vouched: false }],
+  ['one that is not verified', TEXT.replace('true', 'false'), { vouched: false }],
   ['one with a long name', TEXT.replace('a+grpc+1', 'x'.repeat(100)), { connection: 'x'.repeat(100) }],
 ])('%s is written and read', (_what, text, from) => {
   expect(forwardedText({ ...FROM, ...from })).toBe(text)
@@ -25,7 +25,7 @@ test('an address has its one form', () => {
 test.each<[what: string, ...texts: string[]]>([
   ['nothing'],
   ['two texts', TEXT, TEXT],
-  ['what earlier versions say', '1'],
+  ['the text of earlier versions', '1'],
   ['no address', TEXT.replace('address=192.0.2.1&', '')],
   ['a name as the address', TEXT.replace('192.0.2.1', 'localhost')],
   ['no protocol', TEXT.replace('&protocol=grpc', '')],
@@ -33,8 +33,8 @@ test.each<[what: string, ...texts: string[]]>([
   ['no connection', TEXT.replace('&connection=a+grpc+1', '')],
   ['an empty connection', TEXT.replace('a+grpc+1', '')],
   ['a longer name', TEXT.replace('a+grpc+1', 'x'.repeat(101))],
-  ['no word on vouching', TEXT.replace('&vouched=true', '')],
-  ['another word on vouching', TEXT.replace('=true', '=yes')],
+  ['no word on the verification', TEXT.replace('&vouched=true', '')],
+  ['another word on the verification', TEXT.replace('=true', '=yes')],
 ])('%s says nothing', (_what, ...texts) => {
   expect(readForwarded(texts)).toBeUndefined()
 })

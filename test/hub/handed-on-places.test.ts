@@ -1,4 +1,4 @@
-/** Where a call counts as made that a sidecar hands on, wherever client, sidecar and hub are. */
+/** The place where a forwarded call counts as made, wherever client, sidecar and hub are. */
 import { expect, test } from 'vitest'
 import { type ForwardedFrom, forwardedText } from '../../sidecar/base/forwarded-header.ts'
 import type { CallContext, ClientConnection, Method } from '../../sidecar/contract/call.ts'
@@ -20,7 +20,7 @@ const callers = new Callers([
 ])
 const services = { callers, trace: { record: () => {} } } as unknown as Admitting
 
-/** What a handler of the hub sees of a call that a host hands on. */
+/** The caller that a handler of the hub sees in a call that a host forwards. */
 function seenOf(by: ClientConnection, from: ForwardedFrom, reachable = true) {
   let seen: CallContext | undefined
   const method: Method = {
@@ -56,7 +56,7 @@ test.each<[claim: string, by: ClientConnection, from: ForwardedFrom, seen: Seen]
   ['a client on the machine of the host', at(HOST), from('127.0.0.1'), [HOST, HOST]],
   ['a client on a Unix socket of the host', at(HOST), from('unix socket'), [HOST, HOST]],
   ['a client without an address', at(HOST), from('unknown'), ['unknown', undefined]],
-  ['a host that does not vouch', at(HOST), from('192.0.2.1', false), ['192.0.2.1', undefined]],
+  ['a host that does not verify', at(HOST), from('192.0.2.1', false), ['192.0.2.1', undefined]],
   ['a host on the machine of the hub', at('127.0.0.1'), from('127.0.0.2'), ['127.0.0.2', '127.0.0.2']],
   ['and its Unix socket', at('::1'), from('unix socket'), ['::1', '::1']],
   ['a host that has gone', at(undefined), from('127.0.0.1'), ['unknown', undefined]],

@@ -1,6 +1,6 @@
 /**
- * A call that sidecars hand on is judged, throttled and recorded as where its client made it, over any number
- * of hops; and only a follower is believed about that.
+ * A forwarded call is judged, throttled and recorded as where its client made it, over any number of hops.
+ * Only a follower is believed about that.
  */
 import { describe, expect, test } from 'vitest'
 import { forwardedText } from '../../sidecar/base/forwarded-header.ts'
@@ -64,7 +64,7 @@ const second = await followerOf(follower)
 const SIDECARS = { 'the hub': hub, 'a follower': follower, 'a follower of a follower': second }
 
 let projects = 0
-/** Makes a change, and says what became of it. */
+/** Makes a change, and returns what became of it. */
 async function change(address: string, metadata: Readonly<Record<string, string>>) {
   const box = new BlackBox(address, directoryService)
   const name = `project ${++projects}`
@@ -182,7 +182,7 @@ test('a revocation through followers is recorded where its client made it', asyn
   })
 })
 
-describe('who hands on a call', () => {
+describe('a sidecar that forwards a call', () => {
   const claim = { address: '127.0.0.9', protocol: 'http', connection: 'x 1', vouched: true } as const
   const text = forwardedText(claim)
   const by = (token: string) => ({ 'x-portcullis-forwarder': `Bearer ${token}` })
@@ -199,7 +199,7 @@ describe('who hands on a call', () => {
       'ADDRESS_NOT_ALLOWED',
     ],
     [
-      'is believed where it does not vouch',
+      'is believed where it has not verified the address',
       forwardedText({ ...claim, vouched: false }),
       by(FOLLOWER),
       'ADDRESS_NOT_ALLOWED',

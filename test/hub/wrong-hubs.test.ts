@@ -1,6 +1,6 @@
 /**
- * Hubs that say what cannot be, or nothing: real servers, and a real sidecar that follows each. The sidecar
- * never allows anything by what it remembers of such a hub.
+ * Hubs that say what cannot be, or nothing. They are real servers, and a real sidecar follows each. The
+ * sidecar never allows anything by what it remembers of such a hub.
  */
 import { once } from 'node:events'
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
@@ -24,7 +24,7 @@ import { eventually, newFile } from '../support/suite/resources.ts'
 const FOLLOWER = newFile('follower-caller-token-0123456789abcdef')
 const IAM = `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${'c'.repeat(86)}`
 const STALENESS_MS = 400
-/** What each hub says of itself at first. */
+/** The first position and time of each hub. */
 const CHANGE = 100
 const SENT_AT_S = 1_000
 
@@ -81,7 +81,7 @@ const describedAs = (active: boolean) =>
     }).finish(),
   )
 
-/** A hub, and a sidecar that follows it. The hub describes each token until it is told otherwise. */
+/** A hub, and a sidecar that follows it. The hub describes each token unless the test changes that. */
 async function start(first: Said, stalenessMs = STALENESS_MS) {
   const streams: Stream[] = []
   const hub = { describes: true, active: true, speaks: true, described: 0 }
@@ -120,10 +120,10 @@ async function start(first: Said, stalenessMs = STALENESS_MS) {
   }
 }
 
-/** What the hub answers to a change: that of a revocation, which others read as an empty one. */
+/** The answer of the hub to a change: that of a revocation, which others read as an empty one. */
 const REVOKED = Buffer.from(RevokeResponse.encode({ tokenId: 't', revokedAt: undefined }).finish())
 
-/** From here on, only what is remembered can be allowed. */
+/** From here on, only a remembered answer can allow. */
 function silence(hub: { describes: boolean; speaks: boolean }) {
   hub.describes = false
   hub.speaks = false
@@ -137,10 +137,10 @@ test('a hub that says nothing wrong is believed, and only as long as the bound',
 })
 
 test.each<[what: string, said: Said]>([
-  ['whose clock goes backwards', { sentAtSeconds: SENT_AT_S - 1 }],
-  ['whose positions go backwards', { change: CHANGE - 1 }],
-  ['that says a time that is none', { validForSeconds: -1 }],
-])('a hub %s is believed nothing from then on', async (_what, said) => {
+  ['with a clock that goes backwards', { sentAtSeconds: SENT_AT_S - 1 }],
+  ['with positions that go backwards', { change: CHANGE - 1 }],
+  ['that names an invalid time', { validForSeconds: -1 }],
+])('a hub %s is no longer believed', async (_what, said) => {
   const { hub, say, check } = await start({ everything: true })
   expect(await check()).toBe('REASON_ALLOWED')
   // It would still answer.
@@ -170,7 +170,7 @@ test('a hub whose first word does not void everything is not followed', async ()
   expect(hub.described).toBe(0)
 })
 
-test('an answer of a position that the hub has not told counts once', async () => {
+test('an answer of a position that the hub has not named counts once', async () => {
   const { hub, check } = await start({ everything: true, change: CHANGE + 1 })
   expect(await check()).toBe('REASON_ALLOWED')
   expect(await check()).toBe('REASON_ALLOWED')
@@ -210,7 +210,7 @@ const EVALUATION = {
 }
 
 describe('a hub that refuses', async () => {
-  /** `undefined`: it answers with bytes that are no message. */
+  /** `undefined`: it answers with bytes that are not a message. */
   let refusal: CallStatus | undefined
   const refuse = (_call: unknown, answer: sendUnaryData<Buffer>) => {
     if (refusal === undefined) return answer(null, Buffer.of(0xff))
@@ -266,14 +266,15 @@ directory: { hub: { addresses: ['${hub}'], token_file: ${FOLLOWER} } }
   test.each(REASONS)('with %s makes no call an internal error', async (reason) => {
     refusal = statusOfError(new CallError(reason, 'as the hub says'))
     const { issue, revoke, ...own } = await answers()
-    // Those two are handed on. What the hub refuses to this sidecar says nothing of who asks it.
+    // Those two are forwarded. The refusal of the hub to this sidecar does not describe the caller of this
+    // sidecar.
     const isLost = reason === 'DIRECTORY_CHANGES_LOST'
     expect([issue, revoke]).toEqual([reason, reason])
     expect(new Set(Object.values(own))).toEqual(new Set([isLost ? reason : 'DIRECTORY_UNAVAILABLE']))
     expect(logLines.filter((line) => line.includes(FAILED))).toEqual([])
   })
 
-  test('or answers what cannot be read makes none either', async () => {
+  test('or sends answers that cannot be read makes none either', async () => {
     refusal = undefined
     const { revoke: _, ...own } = await answers()
     expect(new Set(Object.values(own))).toEqual(new Set(['DIRECTORY_UNAVAILABLE']))

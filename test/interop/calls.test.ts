@@ -1,6 +1,6 @@
 /**
- * Calls of the contract with clients in other languages: the life of a token, from `Issue` to `Revoke`,
- * batches of the longest length, a plan, and the status, reason and fields of errors.
+ * Calls of the contract with clients in other languages: the life of a token, from `Issue` to `Revoke`, the
+ * longest batches, and a plan. Errors have a status, a reason and fields.
  */
 import { expect, test } from 'vitest'
 import type { Row } from '../support/interop/client.ts'
@@ -40,7 +40,7 @@ const FAULTS: readonly Fault[] = [
     'an unknown caller token',
     (demo) => ({
       ...call('Issue', { profile: 'reports', ...scope(demo) }),
-      metadata: { authorization: 'Bearer nobody' },
+      metadata: { authorization: 'Bearer unknown' },
     }),
     { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_INVALID' },
   ],

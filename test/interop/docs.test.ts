@@ -23,7 +23,7 @@ const maven = await obtained('Maven', () => run('mvn', ['--version']))
 const curl = await obtained('curl', () => run('curl', ['--version']))
 const rust = await obtained('Rust', () => run('sh', ['-c', 'command -v cargo']))
 
-/** What a block can need, and whether it is there. */
+/** The tools that a block can need, and whether they are there. */
 const THERE: Readonly<Record<string, boolean>> = {
   // test/nightly/compose.test.ts runs it, where there are images to go on with.
   compose: false,
@@ -80,7 +80,7 @@ describe.each(needy.filter((page) => blocksOf(page).some(isRead)))('$path', (pag
 async function prepare(terminal: Terminal, page: Page): Promise<void> {
   // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
-  // What the tests of the Rust client have compiled is not compiled again.
+  // Crates that the tests of the Rust client have compiled are not compiled again.
   if (rust.ok)
     terminal.addTool('cargo', `exec env CARGO_TARGET_DIR='${cargoFolder}' '${rust.value.trim()}' "$@"`)
   if (express.ok)

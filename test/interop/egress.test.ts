@@ -37,7 +37,7 @@ describe.skipIf(!nginxProgram.ok).each([1, 2])('nginx behind egress, with %d wor
   let received = 0
   let open = 0
 
-  /** What nginx passes on. */
+  /** The server that gets the requests of nginx. */
   const backend = createServer(async (incoming, response) => {
     open++
     response.once('close', () => open--)

@@ -1,6 +1,6 @@
 /**
- * A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what
- * the server gets to see.
+ * A real Envoy before a real server, as examples/envoy configure it: the requests that pass, those that do
+ * not, and what the server sees.
  */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
@@ -122,7 +122,7 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, cha
     expect(received[0]?.headers).toMatchObject({ 'x-portcullis-project': 'alpha' })
   })
 
-  test('what a client says of itself does not reach the application', async () => {
+  test('the claims of a client about itself do not reach the application', async () => {
     const forged = {
       'X-Portcullis-Account': [OTHER_ACCOUNT, OTHER_ACCOUNT],
       'x-portcullis-project': 'beta',
@@ -232,7 +232,7 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, cha
     '//servers/',
     '/billing/..%2fservers/',
     '/servers/.',
-  ])('what is asked about %s is what the application gets', async (path) => {
+  ])('the application gets the path %s as it was asked about', async (path) => {
     const { received } = await send(path, { 'x-token': people.staticToken })
     // A static token opens the one and not the other.
     for (const { url = '' } of received) expect(new URL(url, 'http://a').pathname).toMatch(/^\/billing\//)

@@ -21,7 +21,7 @@ import { guardsByRoutes, startRouted } from '../support/proxies/routed-middlewar
 
 const frameworks = await obtained('Express and Hono', installFrameworks)
 
-/** What is used of Express; its types are not installed here. */
+/** The parts of Express that are used; its types are not installed here. */
 interface Express {
   get(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
   use(...handlers: unknown[]): Express
@@ -80,7 +80,7 @@ else {
       (request: object, response: { json(value: unknown): void }) =>
         response.json({ route: answerOf(request)?.route }),
     )
-    // What is mounted sees a path without its beginning.
+    // A mounted handler sees a path without its beginning.
     app.use('/iam', inner).use(inner)
     return listening(app)
   })

@@ -1,6 +1,4 @@
-/**
- * Our HTTP/2 with other people's: curl, h2load, and Node's own client. h2spec is in transport/h2spec.test.ts.
- */
+/** Our HTTP/2 with other clients: curl, h2load, and Node's own. h2spec is in transport/h2spec.test.ts. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'

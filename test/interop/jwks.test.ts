@@ -1,6 +1,6 @@
 /**
- * A real Envoy that verifies IAM tokens by the keys of a sidecar, with the filter of docs/integrate/jwks.md:
- * what it lets pass, what it refuses, and what it cannot know.
+ * A real Envoy verifies IAM tokens by the keys of a sidecar, with the filter of docs/integrate/jwks.md. It
+ * passes some tokens, refuses others, and cannot know all.
  */
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -104,7 +104,7 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
     expect(received[0]?.headers).not.toHaveProperty('x-token-project')
   })
 
-  test('what a client says of itself does not reach the application', async () => {
+  test('the claims of a client about itself do not reach the application', async () => {
     const { status, received } = await send({
       'x-auth-token': token,
       'X-Token-Account': ['forged', 'forged'],
@@ -130,13 +130,13 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
       'Jwt verification fails',
     ],
     [
-      'a key of somebody else, called like the active one',
+      'a foreign key, called like the active one',
       () => signedToken({ ...active(), ...stranger }, claims),
       401,
       'Jwt verification fails',
     ],
     [
-      'a key of somebody else, in the header of the token',
+      'a foreign key, in the header of the token',
       () => {
         const jwk = stranger.publicKey.export({ format: 'jwk' })
         return signedToken({ ...active(), ...stranger }, claims, { ...headerFor(active()), jwk })
@@ -173,7 +173,7 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
       "Jwks doesn't have key to match kid or alg",
     ],
     [
-      'a time that is over',
+      'an end that has passed',
       () => signedToken(active(), { ...claims, iat: nowSeconds() - 100, exp: nowSeconds() - 2 }),
       401,
       'Jwt is expired',
@@ -223,7 +223,7 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
       expect(await send({ 'x-auth-token': both })).toMatchObject({ status: 401, received: [] })
   })
 
-  test('what the sidecar knows and Envoy does not: the page says so', async () => {
+  test('Envoy passes tokens whose faults only the sidecar knows, as the page says', async () => {
     const { run } = sidecar.running.sidecar
     const revoked = await sidecar.tokenFor({})
     await sidecar.running.client.revoke({ value: revoked })
@@ -284,7 +284,7 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
     expect([await statusOf(token), await statusOf(await sidecar.tokenFor({}))]).toEqual([200, 200])
   })
 
-  test('without a sidecar nothing passes any more, once the keys are too old', async () => {
+  test('without a sidecar nothing passes once the keys are too old', async () => {
     const { remote_jwks } = shown.typed_config.providers.portcullis
     const fetching = await start({ remote_jwks: { ...remote_jwks, async_fetch: {} } })
     for (const each of [envoy, fetching]) expect(await statusOf(token, each)).toBe(200)

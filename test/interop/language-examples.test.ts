@@ -1,6 +1,6 @@
 /**
- * The examples in other languages: their pages read from top to bottom, then each server asked what the
- * middleware of Node is asked.
+ * The examples in other languages: their pages are read from top to bottom, and each server gets the
+ * questions of the middleware of Node.
  */
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -141,7 +141,7 @@ describe.each(examples)('$path', (page) => {
   test.each(THERE[page.path.split('/')[1] ?? ''] ? servers : [])(
     '%s answers 503 without a sidecar',
     async (server) => {
-      const output = await terminal().start(`PORTCULLIS_GRPC_ADDRESS=unix:/nobody/listens/here ${server}`)
+      const output = await terminal().start(`PORTCULLIS_GRPC_ADDRESS=unix:/absent/socket/here ${server}`)
       const [, port] = /port: (\d+)/.exec(output) ?? []
       const response = await fetch(`http://127.0.0.1:${port}/accounts/1/balance`, {
         headers: { 'X-Token': 'a' },

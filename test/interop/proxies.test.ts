@@ -1,6 +1,6 @@
 /**
- * nginx, Caddy and HAProxy, as examples/ configure them, ask a sidecar about every request: what passes, what
- * not, and as whom.
+ * nginx, Caddy and HAProxy, as examples/ configure them, ask a sidecar about every request: which requests
+ * pass, and as whom.
  */
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -86,7 +86,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
     expect(received[0]?.headers['x-portcullis-project'] ?? '').toBe('')
   })
 
-  test('what a client says of itself does not reach the application, and no client learns the secret', async () => {
+  test('the claims of a client about itself do not reach the application, and no client learns the secret', async () => {
     const spellings = [
       ...['Kind', 'Account', 'Project', 'User-Id', 'User-Name', 'User-Type', 'Token-Id', 'Authority'],
       ...['Rules-Digest', 'Would-Deny', 'Proxy-Secret'],
@@ -130,13 +130,13 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
     expect(status).toBeGreaterThanOrEqual(500)
     await waiting.stop()
     silent.close()
-    // A proxy that is not told otherwise waits for a minute, or for good.
+    // A proxy with its default waits for a minute, or for good.
   }, 45_000)
 
   test.each(['X-Portcullis-Account', 'x-portcullis-kind, x-portcullis-project'])(
     'a client cannot have %s removed on the way to the application',
     async (listed) => {
-      // What `Connection` lists is for the next hop alone, and proxies take it out.
+      // The headers that `Connection` lists are for the next hop alone, and proxies remove them.
       const { status, received } = await send(SERVERS, { ...iam(), connection: `close, ${listed}` })
       const told = received.map(({ headers }) => [
         headers['x-portcullis-account'],

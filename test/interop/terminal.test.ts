@@ -37,7 +37,7 @@ async function onTerminal(
       .until(() => child.stdout().includes('[y/N] '))
       .then(
         () => child.write(answer),
-        // It ends without a question. What it printed shows that.
+        // It ends without a question. Its output shows that.
         () => {},
       )
   const { code, stdout } = await child.ended

@@ -1,6 +1,6 @@
 /**
- * Who a client certificate is: its names decide which caller calls, and an unknown certificate gets no
- * answer of any service.
+ * The names of a client certificate decide which caller calls, and an unknown certificate gets no answer of
+ * any service.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,10 @@ const CALLERS = [
   { name: 'clerk', token_sha256: createHash('sha256').update(TOKEN).digest('hex'), rights: ['read'] },
 ]
 
-/** What a certificate has, how a check ends, and how listing accounts ends, which needs the right `read`. */
+/**
+ * The names of a certificate, the result of a check, and that of listing accounts, which needs the right
+ * `read`.
+ */
 const ROWS: readonly [claim: string, names: readonly string[], checked: string, listed: string][] = [
   ['a DNS name in another case', ['DNS:wORKER.example'], 'ALLOWED', 'CALLER_RIGHT_MISSING'],
   ['a SPIFFE ID', ['URI:spiffe://example/ns/a/reader'], 'ALLOWED', 'LISTED'],
@@ -281,7 +284,7 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
     expect(users.map(({ name }) => name)).not.toContain('late')
   })
 
-  test('gives way to the credential that a call presents: rights are never added together', async () => {
+  test('yields to the credential that a call presents: rights are never added together', async () => {
     const running = await runSidecar({ config: writeConfig(CALLERS) })
     const secrets = await populate(running)
     const own = await certificateWith(['DNS:admin.example'])

@@ -104,7 +104,7 @@ describe.skipIf(!inject('openssl').ok)('certificates that change', () => {
     ],
     ['a key that is half written', (tls) => writeFileSync(tls.key ?? '', '-----BEGIN'), /cannot be used: /],
     [
-      'an authority that is none',
+      'an invalid authority',
       (tls) => writeFileSync(tls.client_ca ?? '', ''),
       /client_ca: .* cannot be used: /,
     ],

@@ -1,7 +1,7 @@
 /**
  * Loaded into a process (`--import`): counts the points at which it reaches outside, and kills it at one of
  * them. The product has no line for it. A point is before or after a call that changes a file, a statement of
- * SQLite, or what is written to a socket.
+ * SQLite, or a write to a socket.
  *
  * `KILL_AT=KIND NUMBER` kills the process at that point; `COUNT_POINTS=FILE` keeps what it passed when it
  * ends. `KEEP_LINES=FILE` keeps what was written of the decision log, write by write.
@@ -25,7 +25,7 @@ const PROMISES = 'open rename unlink'
 
 type Callable = (this: unknown, ...args: never[]) => unknown
 
-// A thread of a process has points of its own, which nobody counts.
+// A thread of a process has separate points, which are not counted.
 if (isMainThread) install()
 
 function install(): void {
@@ -46,7 +46,7 @@ function install(): void {
     process.on('exit', () => writeFileSync(COUNT_POINTS, JSON.stringify(Object.fromEntries(passed))))
 }
 
-/** What a statement does: those that read are many, and change nothing. */
+/** The verb of a statement: those that read are many, and change nothing. */
 function verbOf([sql]: readonly unknown[]): string {
   return (
     /\b(BEGIN|COMMIT|ROLLBACK|PRAGMA|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\b/.exec(

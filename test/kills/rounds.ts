@@ -9,12 +9,12 @@ import { COMMANDS, type Command, preloading, Stage } from './stage.ts'
 
 /** Calls of each lane in a round. */
 const CALLS = 8
-/** After so many kills there is a new folder. */
+/** After this many kills there is a new folder. */
 const KILLS_OF_A_FOLDER = 30
 
 type Victim = Command | 'serve' | 'postgres'
 const VICTIMS: readonly Victim[] = ['serve', ...COMMANDS]
-/** PostgreSQL itself is ended after so many steps of time, while calls are made. */
+/** PostgreSQL itself is ended after this many steps of time, while calls are made. */
 const POSTGRES: readonly Counted<Victim>[] = [
   { victim: 'postgres', kind: 'SIGKILL', count: 100 },
   { victim: 'postgres', kind: 'SIGQUIT', count: 100 },
@@ -41,7 +41,7 @@ export interface Found {
   lines: number
 }
 
-/** What goes wrong, with the round that shows it. */
+/** A broken promise, with the round that shows it. */
 export class Broken extends Error {}
 
 export interface Options {
@@ -50,7 +50,7 @@ export interface Options {
   readonly jobs: number
   /** Loaded into each process: what is wrong on purpose. */
   readonly planted?: readonly string[]
-  /** Folder of PostgreSQL's programs: directories are in a server of its own for each job. */
+  /** Folder of PostgreSQL's programs: each job has another server for its directories. */
   readonly postgres?: string
   readonly onKill?: (point: string) => void
 }
@@ -135,7 +135,9 @@ async function playOn(
   }
 }
 
-/** What is left after all kills still does all its work, and is killed once more at the end of it. */
+/**
+ * The folder that is left after all kills still does all its work. It is killed once more at the end of that.
+ */
 async function lastJudged(stage: Stage): Promise<void> {
   const unharmed = { NODE_OPTIONS: preloading() }
   await stage.serve(unharmed, 'SIGKILL')

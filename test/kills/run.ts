@@ -1,6 +1,6 @@
 /**
- * Kills sidecars and commands at points spread over all that they do, or cuts their power, and judges what is
- * left: `npm run kills -- --help`.
+ * Kills sidecars and commands at points spread over all that they do, or cuts their power, and judges the
+ * folders that are left: `npm run kills -- --help`.
  */
 import { parseArgs } from 'node:util'
 import { keepFigures } from '../../scripts/assurance.ts'
@@ -27,7 +27,7 @@ const { values } = parseArgs({
   },
 } as const)
 
-/** So often there is a line that says how far it is. */
+/** One line in this many rounds says how far the search is. */
 const TOLD = 50
 
 if (values.help) process.stdout.write(HELP)
@@ -61,7 +61,7 @@ async function killed(seed: number) {
     const found = await kill({ ...options, kills: Number(values.kills), postgres: programs.folder })
     return ['kills postgres', found] as const
   }
-  // One of ten befalls an upgrade.
+  // One kill of ten hits an upgrade.
   const upgrades = await killUpgrades({ kills: Math.ceil(Number(values.kills) / 10), seed })
   const kills = Number(values.kills) - upgrades.kills
   const found = await kill({ ...options, kills })

@@ -35,8 +35,8 @@ const [KEYS, PEPPER, ADMINISTRATOR] = [
 const DAY_MS = 86_400_000
 const RECORDS_OF_A_USER = 2
 /**
- * Batches of questions before a sidecar ends, and time enough for their lines to be written: more than a file
- * of the log takes.
+ * Batches of questions before a sidecar ends, with time for their lines to be written. Their lines take more
+ * than a file of the log.
  */
 const BATCHES = 4
 const BATCH = 600
@@ -46,7 +46,7 @@ const PATIENCE_MS = 60_000
 /** Longer than a killed process takes to end. */
 const DYING_MS = 10_000
 
-/** In the data folder, so that a power cut can befall it, too. */
+/** In the data folder, so that a power cut can hit it, too. */
 export const ARCHIVE = 'audit-archive'
 
 /** Hashes of passwords cost next to nothing. */
@@ -54,8 +54,8 @@ export const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts'
 const AT_ONCE = new URL('./archived-at-once.ts', import.meta.url).href
 
 /**
- * For every process of a stage: hashes of passwords cost next to nothing, all of the audit trail is archived
- * at each start, and what is given is loaded.
+ * For every process of a stage: hashes of passwords cost next to nothing, the whole audit trail is archived
+ * at each start, and the given modules are loaded.
  */
 export function preloading(...modules: string[]): string {
   return [CHEAP_PASSWORDS, AT_ONCE, ...modules].map((module) => `--import=${module}`).join(' ')
@@ -78,7 +78,7 @@ interface StageOptions {
 }
 
 export class Stage {
-  /** What is in it is written down, where the power is cut. */
+  /** The journal has all changes in it, where the power is cut. */
   readonly root = newFolder()
   readonly folder = join(this.root, 'data')
   readonly truth: Truth
@@ -143,7 +143,7 @@ export class Stage {
     return this.stop(signal)
   }
 
-  /** While calls are made, something befalls the directory; the sidecar lives on, and stops as it is told. */
+  /** While calls are made, a disaster hits the directory; the sidecar lives on, and stops on request. */
   async serveDuring(environment: Environment, disaster: () => Promise<void>): Promise<void> {
     const client = (await this.start(environment)) as Client
     await Promise.all([this.truth.operate(client, this.#calls), disaster()])
@@ -195,7 +195,7 @@ export class Stage {
     return Promise.race([this.#served?.ended.then(() => true), delay(DYING_MS, false, { ref: false })])
   }
 
-  /** What it has not done yet, it may do before it ends; with SIGKILL, it does not. */
+  /** A sidecar may finish its work before it ends; with SIGKILL, it does not. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
     this.#client?.close()
     this.#client = undefined
@@ -264,14 +264,14 @@ export class Stage {
       })
     }
     if (ended.code === 0) this.#lasts(...files)
-    // A call that nobody answered may or may not be in it.
+    // A call without an answer may or may not be in it.
     const isKnown =
       this.truth.possible.length === 1 && this.truth.possible[0]?.accounts.every(({ length }) => length === 1)
     if (ended.code === 0 && isKnown) this.#backup = { files, state: structuredClone(this.truth.state) }
     return ended
   }
 
-  /** What was under way when the last sidecar died is known after this. */
+  /** The outcome of calls that were under way when the last sidecar died is known after this. */
   async #find({ KILL_AT: _, ...unharmed }: Environment): Promise<Environment> {
     await this.start(unharmed)
     await this.stop('SIGKILL')

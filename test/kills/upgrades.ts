@@ -1,6 +1,6 @@
 /**
- * Kills upgrades of the directories that earlier versions have left. What is left is the directory of before
- * or the upgraded one, whole; it can be read, and the next upgrade ends it.
+ * Kills upgrades of the directories that earlier versions have left. The directory that is left is the one of
+ * before or the upgraded one, as a whole. It can be read, and the next upgrade ends it.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ interface Found {
   kinds: number
 }
 
-/** What a directory is before its upgrade, and after it. */
+/** The content of a directory before its upgrade, and after it. */
 interface Contents {
   readonly before: string
   readonly after: string

@@ -10,7 +10,7 @@ export const LOG_BYTES = 1_048_576
 
 export class WrittenLog {
   readonly path = join(newFolder(), 'decisions.log')
-  /** What the processes keep of their writes (`points.ts`). */
+  /** The file in which processes keep their writes (`points.ts`). */
   readonly kept = join(newFolder(), 'lines')
   /** Lines that are not whole: at most one for each process that was killed. */
   torn = 0

@@ -17,10 +17,10 @@ export class FleetHub {
   readonly #directory: FleetDirectory
   readonly #now: () => number
   readonly #followed: { position: Position; records: RecentRecords }
-  /** What it has read of the directory last, and when. */
+  /** The state of the directory that it has read last, and when. */
   state: State
   #readAtMs: number
-  /** What the last reading has read. */
+  /** The history of the last reading. */
   #history: number
   cutOffUntilMs = 0
 
@@ -64,7 +64,7 @@ export class FleetHub {
     return this.#history !== this.#directory.history && !this.#directory.has(this.#followed.position)
   }
 
-  /** Whether it answers somebody who was told that. */
+  /** Whether it answers a follower that knows this position. */
   answers(told: Position): boolean {
     try {
       return told.sequence === 0 || this.#has(told)

@@ -1,4 +1,4 @@
-/** What a simulated directory says of its tokens. */
+/** The answers of a simulated directory about its tokens. */
 import type { Described } from '../../sidecar/authority/hub/hub-messages.ts'
 import type { Touched } from '../../sidecar/directory/feed/touches.ts'
 
@@ -22,7 +22,7 @@ export function newTokens(count: number): Token[] {
   }))
 }
 
-/** What the directory has ended. */
+/** The tokens and keys that the directory has ended. */
 export interface State {
   readonly ended: ReadonlySet<string>
   readonly keys: ReadonlySet<string>

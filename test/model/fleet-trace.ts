@@ -1,6 +1,6 @@
 /**
- * What a simulated fleet does, as steps of `test/model/follower-trace.pml`: each is its number and its
- * values. Times are in microseconds, records are named by their order.
+ * The steps of a simulated fleet, for `test/model/follower-trace.pml`: each is its number and its values.
+ * Times are in microseconds, records are named by their order.
  */
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { type Described, readHubResponse } from '../../sidecar/authority/hub/hub-messages.ts'
@@ -115,7 +115,7 @@ export class FleetTrace {
     else if (!this.#hasAsked) this.#step('joined', this.#asked)
   }
 
-  /** @returns what is told of the question; `undefined`: it is about another token */
+  /** @returns the notes of the question; `undefined`: it is about another token */
   ask(token: Token) {
     if (token !== this.#token) return undefined
     let question = 0

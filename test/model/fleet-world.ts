@@ -1,9 +1,9 @@
 /**
- * A directory, two hubs that follow it, and a sidecar that follows one of them, under one seed: responses and
- * answers are late, responses are doubled and exchanged, streams are lost, hubs are cut off, keys are
- * withdrawn, backups are restored, changes are lost until an operator accepts it, the follower is restarted,
- * The streams, what the follower believes and what it remembers are the real ones; time, the network and the
- * directory are not. The model of `test/model` judges what happens to one of the tokens.
+ * A directory, two hubs that follow it, and a sidecar that follows one of them, under one seed. Responses and
+ * answers are late; responses are doubled and exchanged; streams are lost, and hubs are cut off. Keys are
+ * withdrawn, backups are restored, and the follower is restarted. Changes are lost until an operator accepts
+ * it. The streams, what the follower believes and what it remembers are the real ones; time, the network and
+ * the directory are not. The model of `test/model` judges what happens to one of the tokens.
  */
 import { compile, type TokenKind } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -47,7 +47,7 @@ export class FleetWorld {
   readonly #hubs: readonly FleetHub[]
   /** How often the follower was started again. */
   #generation = 0
-  /** What the follower was told outlives it. */
+  /** The position that the follower knows outlives it. */
   readonly #told = new KnownPosition()
   #changes = undefined as unknown as HubChanges
   #authority = undefined as unknown as HubAuthority
@@ -60,10 +60,10 @@ export class FleetWorld {
   /** The hub that is asked: the one whose stream was heard last. */
   #asked: FleetHub | undefined
   #next = 0
-  /** Nothing goes wrong any more, so that all must agree in the end. */
+  /** Nothing goes wrong from now on, so that all must agree in the end. */
   #isCalm = false
 
-  /** @param trace is told of what happens to the first token */
+  /** @param trace gets the events of the first token */
   constructor(seed: number, trace: FleetTrace) {
     this.#trace = trace
     this.#random = randomFrom(seed)
@@ -174,7 +174,7 @@ export class FleetWorld {
   #read(hub: FleetHub): void {
     if (hub.isCutOff) return
     if (hub.isRefused) {
-      // It knew what is lost, and reads no more. A process that never knew takes its place.
+      // It knew what is lost, and no longer reads. A process that never knew takes its place.
       if (this.#random() < 0.9) return
       if (this.#stream?.hub === hub) this.#lose()
     }
@@ -220,7 +220,7 @@ export class FleetWorld {
     })
   }
 
-  // What lies between.
+  // The network between them.
 
   #connect(): void {
     const hub = this.#hubs[this.#next % this.#hubs.length] as FleetHub
@@ -236,7 +236,7 @@ export class FleetWorld {
       try {
         hub.open(reader, readWatchChangesRequest(request))
       } catch {
-        // It is cut off, or does not have what the follower was told.
+        // It is cut off, or lacks a change that the follower knows.
         if (this.#stream === stream) this.#lose()
       }
     })
@@ -258,7 +258,10 @@ export class FleetWorld {
     this.#stream = undefined
   }
 
-  /** What the hub has written since arrives, in order, some of it late, twice, or in the wrong order. */
+  /**
+   * The responses that the hub has written since arrive in order, some of them late, twice, or in the wrong
+   * order.
+   */
   #deliver(): void {
     const stream = this.#stream
     if (stream === undefined || stream.reader.got.length === 0) return
@@ -288,7 +291,7 @@ export class FleetWorld {
     }
   }
 
-  /** Does something within so many milliseconds. */
+  /** Does something within this many milliseconds. */
   #in(ms: number, run: () => void): void {
     this.#later.at(this.#nowMs + this.#random() * ms, run)
   }
@@ -316,7 +319,7 @@ export class FleetWorld {
     return verification
   }
 
-  /** Once all is told, the follower says of the first token what the directory says. */
+  /** Once all changes have arrived, the follower says of the first token what the directory says. */
   async #comeToRest(): Promise<void> {
     this.#isCalm = true
     for (const hub of this.#hubs) hub.cutOffUntilMs = 0

@@ -1,6 +1,6 @@
 /**
- * One table of questions goes through every protocol: each gives the answer, the reason and the digest that
- * the library gives.
+ * One table of questions goes through every protocol: each gives the answer, the reason and the digest of the
+ * library.
  */
 import { expect, test } from 'vitest'
 import { REASONS } from '../../engine/index.ts'

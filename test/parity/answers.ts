@@ -10,7 +10,7 @@ import { type Answer, type Protocol, refusedWith } from './protocol.ts'
 import { cellQuestions, otherQuestions, type Question } from './questions.ts'
 
 /**
- * What the library answers: `extract` and `deny` where the credential is at fault, and `decide` otherwise.
+ * The decision of the library: `extract` and `deny` where the credential is at fault, and `decide` otherwise.
  */
 export function decisionOf(library: Engine, { api, subject, target, fault, known }: Question): Decision {
   if ('claims' in subject) return library.decide({ ...subject.claims, api, target })

@@ -1,7 +1,7 @@
 /**
- * A new protocol that decides must be added to the table of `protocols.ts`, where it is asked what all
- * others are asked. These tests find one that is not there: by the imports of the sources, and by what the
- * servers announce.
+ * A new protocol that decides must be added to the table of `protocols.ts`, where it gets the questions of
+ * all others. These tests find one that is not there: by the imports of the sources, and by what the servers
+ * announce.
  */
 import { channel } from 'node:diagnostics_channel'
 import { globSync, readFileSync } from 'node:fs'
@@ -19,22 +19,22 @@ import { PROTOCOLS } from './protocols.ts'
 /** Where decisions are made: about a credential, and in the client package about a request. */
 const DECIDING = ['sidecar/usecases/check.ts', 'clients/typescript/gate.ts']
 
-/** What several protocols share, so that it is no protocol itself. */
+/** The code that several protocols share, so that it does not count as a protocol. */
 const SHARED = ['sidecar/usecases/', 'sidecar/proxies/decide.ts']
 
 /** Decisions of the engine itself, or of a sidecar that is asked over gRPC. */
 const ASKS =
   /\bengine\.(?:decide|decideAt|deny)\(|\b(?:decideCell|explainCell)\(|\bclient\.check(?:Batch|Stream)?\(/
 
-/** Files that ask, and decide about no request of anybody. */
+/** Files that ask, and decide about no request of a client. */
 const NO_PROTOCOL = [
   // It measures the client.
   'clients/typescript/bench/figures.ts',
-  // Whether a token of its own is still active.
+  // Whether a token of the agent is still active.
   'sidecar/cli/agent/token-source.ts',
-  // What another matrix would have decided about the lines of a log.
+  // The decisions of another matrix about the lines of a log.
   'sidecar/signals/decision-log/replay.ts',
-  // What it would answer beside each protocol, which no caller gets.
+  // The decisions of a shadow beside each protocol, which no caller gets.
   'sidecar/process/open/open-shadow.ts',
 ]
 
@@ -84,13 +84,13 @@ test.each<[code: string, decides: boolean]>([
   expect(filesThatDecide([...PRODUCT, added]).includes(added.path)).toBe(decides)
 })
 
-/** What is announced and answers no question of the table. */
+/** Announced methods and routes that answer no question of the table. */
 const NO_QUESTION = [
   /^(?:gRPC|HTTP) \/portcullis\.v1\.DirectoryService\//,
   /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix|WatchChanges|DescribeTokens|GetPromotedMatrix)$/,
   /^(?:gRPC|HTTP) \/grpc\.health\.v1\.Health\//,
   /^HTTP \/grpc\.reflection\./,
-  // Methods that are none.
+  // Unknown methods.
   /^HTTP \/portcullis\.v1\.AuthorizationService\/\*$/,
   /^HTTP \/openapi\.json$/,
   /^HTTP \/(?:healthz|readyz)$/,

@@ -11,7 +11,7 @@ import { TESTER } from '../support/sidecar/actor.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 
 export interface EndedToken {
-  /** What happened. */
+  /** The event that ended it. */
   readonly by: string
   readonly kind: string
   readonly value: string
@@ -27,7 +27,7 @@ const OF_SERVICE_USER = [ACCOUNT_KIND, PROJECT_KIND]
 
 const empty = { permissions: undefined, roles: undefined }
 
-/** Each in an account of its own, so that nothing else has happened there. */
+/** Each is in a separate account, so that nothing else has happened there. */
 const WAYS: readonly {
   readonly by: string
   readonly ends: readonly string[]

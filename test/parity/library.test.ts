@@ -1,6 +1,6 @@
 /**
- * A matrix that shares nothing with the shipped one goes through every protocol that asks a sidecar: a city's
- * library, whose kinds share one header and differ in scheme and prefix.
+ * A matrix that shares nothing with the shipped one goes through every protocol that asks a sidecar. It is
+ * that of a city's library, whose kinds share one header and differ in scheme and prefix.
  */
 import { join } from 'node:path'
 import { test } from 'vitest'
@@ -67,7 +67,7 @@ function questions(): Question[] {
   ]
 }
 
-// What asks no sidecar is asked about the shipped matrix alone.
+// A protocol that asks no sidecar is asked about the shipped matrix alone.
 const ASKING = PROTOCOLS.filter(({ name }) => name !== 'portcullis explain')
 
 test.each(ASKING.map((protocol) => [protocol.name, protocol] as const))('%s', async (_name, protocol) => {

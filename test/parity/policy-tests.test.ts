@@ -1,6 +1,6 @@
 /**
- * Policy tests decide about headers as a sidecar does: the same tokens are given to both, and each question
- * to both has the same answer.
+ * Policy tests decide about headers as a sidecar does: both get the same tokens, and both answer each
+ * question alike.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import { readMatrix } from '../../sidecar/rules/matrix-file/read.ts'
 import { checkCredentials } from '../../sidecar/usecases/check.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
-/** A matrix whose kinds are all issued, each in a header of its own. */
+/** A matrix whose kinds are all issued, each in a different header. */
 const [first, second] = smallMatrix().tokenKinds
 if (first === undefined || second === undefined) throw new Error('expected two kinds')
 const issuedAlone = {

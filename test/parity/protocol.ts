@@ -1,17 +1,17 @@
 /**
- * What a protocol is to the table of questions: how it is asked, what it has words for, and which files and
- * methods are its own.
+ * A protocol as the table of questions sees it: how it is asked, which questions it can ask, and which files
+ * and methods belong to it.
  */
 import type { Decision } from '../../engine/index.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 import type { Question } from './questions.ts'
 
-/** What an answer says. A protocol that says more says it here, too, and is held to it. */
+/** The facts of an answer. A protocol that says more says it here, too, and is held to it. */
 export type Answer = Pick<Decision, 'allowed' | 'reason' | 'rulesDigest'> &
   Partial<Pick<Decision, 'message' | 'header' | 'accepted' | 'advice' | 'digest' | 'strict'>> & {
     /** Ids. */
     readonly conflicts?: readonly string[]
-    /** What the client of a denied request gets besides the body. */
+    /** The status and headers that the client of a denied request gets besides the body. */
     readonly denial?: Refused
   }
 
@@ -44,7 +44,7 @@ export interface Protocol {
    */
   readonly files: readonly string[]
   /**
-   * Which of the methods and routes that the servers announce it asks: `gRPC /package.Service/Method`,
+   * The methods and routes that it asks, of those that the servers announce: `gRPC /package.Service/Method`,
    * `HTTP /path`.
    */
   readonly announced: readonly string[]
@@ -74,7 +74,7 @@ export const onlyRequests = ({ subject }: Question): string | undefined =>
 
 export const everything = (): undefined => undefined
 
-/** What came of each question, asked one after the other. */
+/** The outcome of each question, asked one after the other. */
 export async function oneByOne<T>(
   questions: readonly Question[],
   ask: (question: Question) => Promise<T>,

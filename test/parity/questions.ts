@@ -1,6 +1,6 @@
 /**
  * The questions that every protocol is asked. The reasons of the 90 cells come from the table as the source
- * prints it, and those of all other rows are written down here: no reason comes from the code under test.
+ * prints it. Those of all other rows are written down here. No reason comes from the code under test.
  */
 import type { CredentialReason, Reason, Scope } from '../../engine/index.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
@@ -10,7 +10,7 @@ import type { People } from './people.ts'
 
 export type Header = readonly [name: string, value: string]
 
-/** What is known of a token that an authority vouches for, or did once. */
+/** The facts of a token that an authority verifies, or did once. */
 interface Known {
   readonly kind: string
   readonly scope: Scope
@@ -26,7 +26,7 @@ export interface Question {
     | { readonly claims: { readonly kind: string; readonly scope: Scope } }
   readonly target?: Scope
   readonly clientAddress?: string
-  /** What is wrong with the credential. Then `known` says whose it was, if anybody's. */
+  /** The fault of the credential. Then `known` says whose it was, if it had an owner. */
   readonly fault?: CredentialReason
   readonly known?: Known
   readonly reason: Reason
@@ -48,7 +48,7 @@ const CONTESTED: ReadonlySet<string> = new Set([
   'mobile-farm iam_token_project_scoped',
 ])
 
-/** What is known of a genuine token of each kind. */
+/** The facts of a genuine token of each kind. */
 const GENUINE: Readonly<Record<string, Known>> = {
   [ACCOUNT_KIND]: { kind: ACCOUNT_KIND, scope: scopeFor(ACCOUNT_KIND), holder: 'service_user' },
   [PROJECT_KIND]: { kind: PROJECT_KIND, scope: scopeFor(PROJECT_KIND), holder: 'service_user' },
@@ -111,7 +111,7 @@ const ofAccount = known(ACCOUNT_KIND)
 const ofProject = known(PROJECT_KIND)
 const ofStatic = known(STATIC_KIND)
 
-/** What can be wrong with a credential, and with the API. */
+/** Faults of a credential, and of the API. */
 function faults({ genuine, expired, revoked, revokedProject, panel }: People): readonly Row[] {
   const { account, project, fixed } = tokensOf(genuine)
   return [
@@ -203,7 +203,7 @@ function headerNames({ genuine }: People): readonly Row[] {
   ]
 }
 
-/** Whose resource it is: the reasons of the rule, in its order. */
+/** The owner of the resource: the reasons of the rule, in its order. */
 function targets({ genuine }: People): readonly Row[] {
   const { account, project, fixed } = tokensOf(genuine)
   return [

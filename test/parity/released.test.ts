@@ -1,6 +1,6 @@
 /**
- * Today's version and the contract of the last release, in both directions: clients of that time get the
- * answers of the stream from today's sidecar, and can make every call that they know; today's clients get
+ * Today's version and the contract of the last release, in both directions. Clients of that time get the
+ * answers of the stream from today's sidecar, and can make every call that they know. Today's clients get
  * them from a sidecar that knows no more than the release.
  */
 import { readFileSync } from 'node:fs'
@@ -80,7 +80,7 @@ function connectedTo(address: string, options: ClientOptions = {}): Client {
   return client
 }
 
-test('a client in local mode asks a sidecar of the release, which tells it nothing', async () => {
+test('a client in local mode asks a sidecar of the release, which sends it no changes', async () => {
   const client = connectedTo(await releasedSidecar(sidecars.lenient.address), { callerToken, local: true })
   const check = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
   for (let time = 0; time < 20; time++) {

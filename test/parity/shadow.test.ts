@@ -1,6 +1,6 @@
 /**
- * A second matrix is computed beside the one in force. Every protocol answers as without it, and what it
- * would have answered otherwise is counted once for each question that a protocol decides.
+ * A second matrix is computed beside the one in force. Every protocol answers as without it. Each difference
+ * of its decision is counted once for each question that a protocol decides.
  */
 import { describe, expect, test } from 'vitest'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
@@ -37,7 +37,7 @@ const more = (token: string): readonly Question[] => [
   },
 ]
 
-/** What the answer of the shadow differs in, by the library alone. */
+/** The difference of the shadow's answer, by the library alone. */
 function differenceOf(inForce: Engine, shadow: Engine, question: Question): string | undefined {
   const { allowed } = decisionOf(inForce, question)
   const { subject, api, fault } = question
@@ -65,7 +65,7 @@ const ROWS: readonly Row[] = [
 
 /** Asked about the first row alone: others say the same in another encoding. */
 const ENCODED = ['Connect proto Check', 'gRPC-Web Check', 'gRPC-Web JSON Check']
-/** Of the cells, each row but the first is asked about one in so many. */
+/** Of the cells, one in this many is asked about in each row but the first. */
 const CELLS_EVERY = 4
 
 describe.each(ROWS)('beside a matrix with $name', async ({ matrix, modes }) => {

@@ -1,7 +1,7 @@
 /**
- * Questions of chance from a seed: every API and some that are none, every kind of credential in every state,
- * in any header, damaged and several at once, for targets that fit and do not, from anywhere. What is right
- * to answer follows from what the stream itself made, and from the engine.
+ * Questions of chance from a seed: every API and some unknown ones, and every kind of credential in every
+ * state. They are in any header, damaged and several at once, for targets that fit and do not, from anywhere.
+ * The right answer follows from the parts that the stream itself made, and from the engine.
  */
 import type { CredentialReason, Engine, Scope } from '../../engine/index.ts'
 import { Dice } from '../support/inputs/random.ts'
@@ -25,7 +25,7 @@ interface Credential {
   readonly fault?: CredentialReason
   /** From where alone it is let in. */
   readonly from?: readonly string[]
-  /** What is wrong with it in the other header. */
+  /** The fault that it has in the other header. */
   readonly elsewhere: 'WRONG_HEADER' | 'CREDENTIAL_INVALID'
 }
 
@@ -89,7 +89,7 @@ export function questionsOf(
   })
 }
 
-/** What there is to know of a credential that comes from there. */
+/** The known facts of a credential that comes from there. */
 function stated(credential: Credential | undefined, clientAddress: string | undefined) {
   if (credential === undefined) return {}
   const { known, fault, from } = credential
@@ -100,7 +100,7 @@ function stated(credential: Credential | undefined, clientAddress: string | unde
 
 interface Asked {
   readonly subject: Question['subject']
-  /** `undefined`: none could be told among the headers. */
+  /** `undefined`: the headers have none, or more than one. */
   readonly credential?: Credential | undefined
 }
 
@@ -155,7 +155,7 @@ function damaged(dice: Dice, value: string): string {
   }
 }
 
-/** What is left of a token in quotes, or of one that is too long: a text of no form. */
+/** The rest of a token in quotes, or of one that is too long: a text of no form. */
 const UNKNOWN: Credential = {
   ...{ value: '', header: '', fault: 'CREDENTIAL_INVALID', elsewhere: 'CREDENTIAL_INVALID' },
 }
@@ -172,7 +172,7 @@ function credentialsOf(people: People, ended: readonly EndedToken[]): Credential
     ...{ value, header, fault: 'CREDENTIAL_INVALID', elsewhere },
   })
   return [
-    // So often that what is allowed is asked, too.
+    // So often that allowed questions are asked, too.
     ...Array.from({ length: 8 }, () => [account, project, fixed]).flat(),
     ...[
       { ...restricted, from: INSIDE },

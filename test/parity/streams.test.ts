@@ -1,7 +1,7 @@
 /**
  * One stream of questions of chance goes through every protocol, in both modes: each answers as the library
- * does, and so as every other one.
- * `SEED` asks the same ones again, and `QUESTIONS` says how many for each seed and mode.
+ * does, and so as every other one. `SEED` asks the same ones again, and `QUESTIONS` says how many for each
+ * seed and mode.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { randomFrom } from '../support/inputs/random.ts'
@@ -14,7 +14,7 @@ import { PROTOCOLS } from './protocols.ts'
 import type { Question } from './questions.ts'
 import { questionsOf } from './stream.ts'
 
-/** What fits into one batch of any protocol. */
+/** The most that fits into one batch of any protocol. */
 const PART = { questions: 500, characters: 60_000 }
 
 const sidecars = await startSidecars()

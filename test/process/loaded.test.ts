@@ -1,4 +1,4 @@
-/** What is off is not loaded: each package takes memory and time of every start. */
+/** Disabled parts are not loaded: each package takes memory and time of every start. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

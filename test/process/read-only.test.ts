@@ -44,7 +44,7 @@ describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
   test.each(['static-token-pepper', 'signing-keys.json'])('that lacks %s is refused', async (name) => {
     const folder = await usedFolder()
     rmSync(join(folder, name))
-    // Without the keys it is no data folder.
+    // Without the keys it is not a data folder.
     if (name === 'signing-keys.json')
       for (const each of ['static-token-pepper', 'directory.sqlite', 'administrator-token'])
         rmSync(join(folder, each))

@@ -1,5 +1,5 @@
 /**
- * What happens where systemd gave no command to say that a sidecar is ready. With its command:
+ * The start where systemd gave no command to report that a sidecar is ready. With its command:
  * workers.test.ts. A real systemd: test/nightly/systemd.test.ts.
  */
 import { join } from 'node:path'

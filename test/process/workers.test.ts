@@ -1,6 +1,4 @@
-/**
- * `serve --workers N`: several processes on the same addresses, which clients cannot tell from a single one.
- */
+/** `serve --workers N`: several processes on the same addresses, which look like a single one to clients. */
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -60,7 +58,7 @@ describe('two workers', () => {
     const people = newFile(JSON.stringify(PEOPLE))
     const { stdout } = await run(['directory', 'apply', people, '--data', data, '--json'])
     const { secrets } = JSON.parse(stdout) as { secrets: { user: string; type: string; value: string }[] }
-    // What a sidecar notifies systemd with.
+    // The notifications of a sidecar to systemd.
     const notify = join(programs, 'systemd-notify')
     writeFileSync(notify, `#!/bin/sh\necho "$@ $NOTIFY_SOCKET" >> ${told}\n`)
     chmodSync(notify, 0o755)
@@ -100,7 +98,7 @@ describe('two workers', () => {
   test('open no inspector on SIGUSR1, and neither does the primary', async () => {
     const processes = [pool.pid, ...workersOf(pool)]
     for (const pid of processes) process.kill(pid, 'SIGUSR1')
-    // Every process answers again after the signal. What an inspector prints is looked for at the end.
+    // Every process answers again after the signal. The message of an inspector is looked for at the end.
     await Promise.all(boxes.map((box) => box.ask('Check', CLAIMS)))
     expect(processes.filter(alive)).toEqual(processes)
   })
@@ -116,7 +114,7 @@ describe('two workers', () => {
   test('serve the same page and the same rules, whichever is asked', async () => {
     const port = Number(new URL(`http://${pool.ready.http}`).port)
     const answers = async (path: string) => {
-      // Each on a connection of its own, which the workers get in turn.
+      // Each comes on another connection, and the workers get these in turn.
       const each = await Promise.all(boxes.map(() => askAt(port, { path })))
       expect(each.map(({ status }) => status)).toEqual(boxes.map(() => 200))
       return new Set(each.map(({ text, headers }) => `${headers.etag} ${text}`)).size

@@ -1,6 +1,6 @@
 /**
- * An address is the same in each form in which gateways write it, whatever protocol it comes in; and what is
- * not an address is none, for decisions, records and the throttle.
+ * An address is the same in each form in which gateways write it, whatever protocol it comes in. Another text
+ * is not an address for decisions, records and the throttle.
  */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -11,8 +11,8 @@ const config = newFile(
 const { ask } = await startIdentity({ config })
 
 /**
- * Node's client sends no line breaks and no letters beyond one byte, and blanks at the end are no part of a
- * header. X-Original-URL describes the request here; `authorize.test.ts` has what becomes of two
+ * Node's client sends no line breaks and no letters beyond one byte, and blanks at the end do not belong to a
+ * header. X-Original-URL describes the request here; `authorize.test.ts` shows the outcome of two
  * descriptions.
  */
 const canBeSent = ({ method, host, target, headers }: RoutedRow) =>

@@ -1,5 +1,6 @@
 /**
- * `GET /authorize`: what a proxy is answered, by whose word, and that everything else keeps the request out.
+ * `GET /authorize`: the answers to a proxy and the sources that they rely on. Every other case keeps the
+ * request out.
  */
 import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
@@ -121,7 +122,7 @@ describe('the path of the proxy says which API it is', () => {
     ['account', '/nothing', 403, 'UNKNOWN_API'],
     ['account', '/%00', 403, 'UNKNOWN_API'],
   ])('%s at /authorize%s: %i %s', async (credential, path, status, reason) => {
-    // What the client says of its request does not matter then.
+    // The client's own description of its request does not matter then.
     const headers = { ...described('/tickets/1'), ...CREDENTIALS[credential] }
     const answer = await authorize(headers, path)
     expect([answer.status, answer.json?.error.reason]).toEqual([status, reason])
@@ -161,7 +162,7 @@ describe('the path of the proxy says which API it is', () => {
   })
 })
 
-test('whom it lets in is in the headers of the answer, which has no body', async () => {
+test('the sender that it lets in is in the headers of the answer, which has no body', async () => {
   const { status, headers, text } = await authorize({
     ...described('/clusters/alpha/'),
     ...CREDENTIALS.project,
@@ -170,7 +171,7 @@ test('whom it lets in is in the headers of the answer, which has no body', async
   expect([status, text]).toEqual([200, ''])
   expect(Object.fromEntries(told)).toEqual({
     'x-portcullis-account': ACCOUNT,
-    // No other authority vouches for the token. The header is there, so that none of a client's stays.
+    // No other authority verifies the token. The header is there, so that none of a client's stays.
     'x-portcullis-authority': '',
     'x-portcullis-kind': 'iam_token_project_scoped',
     'x-portcullis-project': 'alpha',
@@ -217,7 +218,7 @@ describe('only the proxy', () => {
   })
 })
 
-test('what the proxy cannot fix is in the log alone, and counted', async () => {
+test('a fault that the proxy cannot fix is in the log alone, and counted', async () => {
   for (let time = 0; time < 5; time++) {
     const answer = await authorize({ ...PROXY, ...CREDENTIALS.account, 'x-original-method': 'TRACED' })
     expect(answer.text).not.toContain('X-Original')

@@ -1,4 +1,4 @@
-/** What the client of a proxy gets where its request must not pass. */
+/** The answer to the client of a proxy where its request must not pass. */
 import { describe, expect, test } from 'vitest'
 import { type Denied, denialOf, failureOf, refusalOf } from '../../engine/denial.ts'
 import { CALL_ERRORS, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'

@@ -1,4 +1,7 @@
-/** What the server behind a proxy learns about the sender of a request, and what no client can tell it. */
+/**
+ * The facts that the server behind a proxy learns about the sender of a request, and that no client can
+ * forge.
+ */
 import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
@@ -24,7 +27,7 @@ const TOKEN: VerifiedToken = {
 const RULES = { rulesDigest: 'sha256:1' }
 const named = (token: VerifiedToken) => Object.fromEntries(identityHeaders(token, RULES))
 
-test('the facts that an authority vouches for', () => {
+test('the facts that an authority verifies', () => {
   expect(named(TOKEN)).toEqual({
     'x-portcullis-kind': 'iam_token_project_scoped',
     'x-portcullis-account': '123456',
@@ -69,7 +72,7 @@ test.each([
   expect(named({ ...TOKEN, subject: { ...TOKEN.subject, name } })['x-portcullis-user-name']).toBe(value)
 })
 
-test('what is not set is removed, whether the proxy shows it or not, and what is set is not', () => {
+test('a header that is not set is removed, whether the proxy shows it or not, and a set one is not', () => {
   const set = identityHeaders(TOKEN, RULES)
   expect(removedHeaders([], set)).toEqual([
     'x-portcullis-authority',
@@ -105,7 +108,7 @@ test.each<[name: string, relevant: boolean]>([
     name,
     false,
   ]),
-])('what becomes of a request can depend on its header %j: %s', (name, relevant) => {
+])('the outcome of a request can depend on its header %j: %s', (name, relevant) => {
   const { isRelevant, names, carriers } = relevanceTo(engine)
   expect(isRelevant(name)).toBe(relevant)
   expect([...carriers].toSorted()).toEqual(['x-auth-token', 'x-token'])

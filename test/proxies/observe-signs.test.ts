@@ -1,6 +1,6 @@
 /**
- * Observe mode is seen as long as it lasts: when a sidecar starts, in its log, in health checks, and where a
- * configuration is checked. A configuration that is not as expected is refused.
+ * Observe mode is visible as long as it lasts: at the start of a sidecar, in its log, in health checks, and
+ * where a configuration is checked. A configuration that is not as expected is refused.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Observation } from '../../sidecar/proxies/observation.ts'
@@ -31,7 +31,7 @@ describe('it is loud', () => {
       readonly checks: readonly object[]
     }
 
-  test('in the log and in health checks, with its end, and quiet when it is over', async () => {
+  test('in the log and in health checks, with its end, and quiet after that', async () => {
     const ending = await run({ mode: 'observe', observe_until: UNTIL })
     const until = new Date(Date.parse(UNTIL)).toISOString()
     expect(ending.logLines.filter((line) => line.includes(`only observed, until ${until}`))).toHaveLength(1)
@@ -48,7 +48,7 @@ describe('it is loud', () => {
       `portcullis_problem_end_timestamp_seconds{code="proxies_observed"} ${Date.parse(UNTIL) / 1_000}`,
     )
     nowMs = START_MS + HOUR_MS
-    // Nobody asks: the end is told all the same.
+    // No request arrives: the end is reported all the same.
     await eventuallyHolds(async () => expect(await readyz(ending)).not.toHaveProperty('warnings'))
   })
 
@@ -101,7 +101,7 @@ test.each<[proxies: object, message: RegExp]>([
 describe('the end', () => {
   afterEach(() => vi.useRealTimers())
 
-  test('is told once, with the number of requests that passed, also where nobody asks', () => {
+  test('is reported once, with the number of requests that passed, also without a request', () => {
     vi.useFakeTimers()
     let at = 0
     const ends: number[] = []

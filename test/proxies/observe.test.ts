@@ -1,6 +1,6 @@
 /**
- * Observe mode: every request passes on each way that proxies ask, the reason why it would not is told, and
- * only who is really allowed has an identity. When it is over, everything is as without it.
+ * Observe mode: every request passes on each way that proxies ask, with the reason of its denial. Only a
+ * sender who is really allowed has an identity. After its end, everything is as without it.
  */
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -44,16 +44,16 @@ const broken = await run(
 )
 const upstreamToken: HeaderList = [iam('a-token-of-the-upstream')]
 
-/** What a proxy does with a request. */
+/** The outcome of a request at a proxy. */
 interface Passage {
   readonly passes: boolean
   /** Why it would not pass; empty: it would. */
   readonly wouldDeny: string | undefined
-  /** What the application is told of the sender. */
+  /** The headers about the sender that the application gets. */
   readonly identity: readonly string[]
-  /** What replaces the client's credential. */
+  /** The replacement of the client's credential. */
   readonly credential: string | undefined
-  /** What the application does not get of the client. */
+  /** The headers of the client that the application does not get. */
   readonly removed: readonly string[]
 }
 
@@ -190,7 +190,7 @@ describe.each(PROTOCOLS)('$name', ({ name, asks, ask }) => {
     },
   )
 
-  test('when it is over, requests are denied, and no clock and no reload brings it back', async () => {
+  test('after its end, requests are denied, and no clock and no reload brings it back', async () => {
     const ending = await run({ mode: 'observe', observe_until: UNTIL })
     expect(await ask({}, ending)).toMatchObject(denied('CREDENTIAL_MISSING'))
     nowMs = START_MS + HOUR_MS - 1
@@ -227,7 +227,7 @@ test.each(envoys)(
 describe('a credential of a profile', () => {
   const context = { ...BALANCE, account: ACCOUNT, credential_profile: 'gateway' }
 
-  test.each(envoys)('goes with nobody who would be denied: $name', async ({ ask }) => {
+  test.each(envoys)('goes with no request that would be denied: $name', async ({ ask }) => {
     for (const headers of [[], [iam(restricted)]]) {
       const passage = await ask({ context, headers, callerToken: ENVOY_TOKEN })
       expect(passage).toMatchObject({ passes: true, identity: [], credential: undefined })
@@ -288,7 +288,7 @@ test('only a proven proxy is answered, in this mode too', async () => {
     expect((await askAt(portOf(running), { path, headers: { host: 'api.example' } })).status).toBe(403)
 })
 
-test('the decision log says what passed, and what is allowed has no such member', async () => {
+test('the decision log marks requests that passed, and an allowed one has no such member', async () => {
   const { ask } = PROTOCOLS[2] as (typeof PROTOCOLS)[number]
   await ask({ headers: [iam(account)] })
   await ask({ headers: [] })

@@ -1,4 +1,4 @@
-/** What an operator can say about a route of a proxy, and what is refused rather than guessed. */
+/** The settings of an operator about a route of a proxy, and those that are refused rather than guessed. */
 import { describe, expect, test } from 'vitest'
 import { clientAddress } from '../../sidecar/proxies/client-address.ts'
 import { policyOf, readRouteSettings } from '../../sidecar/proxies/policy.ts'
@@ -165,7 +165,7 @@ test.each<[peer: string | undefined, forwarded: string[], hops: number, address:
   ['10.0.0.1', ['6.6.6.6, 1.1.1.1', '10.0.0.9'], 2, '1.1.1.1'],
   ['10.0.0.1', ['6.6.6.6, 1.1.1.1', '10.0.0.9'], 3, '6.6.6.6'],
   ['10.0.0.1', ['::1,2001:db8::1'], 1, '2001:db8::1'],
-  // Fewer addresses than there are proxies: somebody went past one of them.
+  // Fewer addresses than there are proxies: a client went past one of them.
   ['10.0.0.1', ['1.1.1.12'], 2, undefined],
   ['10.0.0.1', ['1.1.1.1,'], 2, '1.1.1.1'],
   ['10.0.0.1', [',1.1.1.1'], 2, undefined],

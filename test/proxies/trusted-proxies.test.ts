@@ -1,4 +1,6 @@
-/** Which requests come from a proxy whose word counts, and which are refused because they only say so. */
+/**
+ * Requests of a proxy whose word counts, and requests that are refused because they only claim to be of one.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { networkInterfaces } from 'node:os'
@@ -41,7 +43,7 @@ test.each<[claim: string, proxies: TrustedProxies, from: string, sent: boolean, 
   ['others are clients, whose header means nothing', proxiesAt(['10.0.0.0/24']), '10.0.1.5', false, false],
   ['loopback is a client', proxiesAt(['10.0.0.0/24']), '127.0.0.1', false, false],
   [
-    'with a secret, an address alone is no proxy',
+    'with a secret, an address alone does not make a proxy',
     proxiesAt(['10.0.0.0/24'], SECRET),
     '10.0.0.5',
     false,
@@ -108,7 +110,7 @@ test.each<[sender: string | undefined, forwarded: string | undefined, client: st
   expect(proxies.clientOf(requestFrom(sender, headers as Record<string, string>))).toBe(client)
 })
 
-describe('what every process of this machine could pretend is refused at the start', () => {
+describe('an address that every process of this machine could claim is refused at the start', () => {
   test.each([
     '127.0.0.1',
     '127.0.0.0/8',
@@ -163,11 +165,11 @@ test.each<
   ['a proxy with its secret, asked', NEXT, '10.0.0.5', NAMED, true, undefined],
   ['a proxy without its secret, asked', SECRET, '10.0.0.5', {}, true, WITH],
   ['a client elsewhere, asked', undefined, '192.0.2.1', {}, true, WITHOUT],
-])('of %s the problem is told', (_what, secret, from, headers, asked, message) => {
+])('of %s the problem is reported', (_what, secret, from, headers, asked, message) => {
   const proxies = proxiesAt(['10.0.0.0/24'], secret)
   const request = requestFrom(from, headers as Record<string, string>)
   const expected = message === undefined ? undefined : { status: 403, message }
-  // What is remembered of an address changes nothing.
+  // The memory of an address changes nothing.
   for (let times = 0; times < 2; times++) expect(proxies.problemOf(request, asked)).toEqual(expected)
   proxies.close()
 })

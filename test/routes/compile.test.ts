@@ -1,6 +1,6 @@
 /**
- * Routes are checked at the start: what would depend on their order, or could never match, is an error that
- * names the routes.
+ * Routes are checked at the start: routes that depend on their order, or could never match, are an error that
+ * names them.
  */
 import { expect, test } from 'vitest'
 import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
@@ -8,7 +8,7 @@ import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
 
 const APIS = new Set(['balance', 'iam'])
 
-/** What is wrong with the routes. `path` is `/`, and `api` is `balance`, unless given. */
+/** The problems of the routes. `path` is `/`, and `api` is `balance`, unless given. */
 function problemsOf(...wishes: readonly Partial<RouteSetting>[]): readonly string[] {
   const settings = wishes.map((wish) => ({ path: '/', api: 'balance', ...wish }))
   return compileRoutes(settings, APIS).problems ?? []

@@ -1,6 +1,6 @@
 /**
- * `portcullis route explain`: which API a request is for and where its target was found, or why it is denied
- * and what comes near.
+ * `portcullis route explain`: the API of a request and where its target was found, or why it is denied and
+ * what comes near.
  */
 import { expect, test } from 'vitest'
 import { ROUTES } from '../support/inputs/paths.ts'
@@ -78,7 +78,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    'what cannot be written otherwise',
+    'a URL that cannot be written otherwise',
     ['GET', `${API}/a\u0000`],
     1,
     ['denied  NOT_CANONICAL', expect.any(String)],

@@ -1,4 +1,4 @@
-/** Which API a request is for. The rows are those of every protocol that uses routes. */
+/** The API of a request. The rows are those of every protocol that uses routes. */
 import { expect, test } from 'vitest'
 import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
@@ -34,7 +34,7 @@ test('a header that overrides the method matters only where some route names a m
   expect(routesOf([{ path: '/', api: 'balance' }]).match(request)).toMatchObject({ api: 'balance' })
 })
 
-test('what no route is for has no API', () => {
+test('a path without a route has no API', () => {
   const request = { method: 'GET', host: 'a', target: '/b', header: () => undefined }
   expect(routesOf([{ path: '/a/', api: 'balance' }]).match(request)).toEqual({
     refused: 'NO_ROUTE',

@@ -1,6 +1,6 @@
 /**
- * The routes of a sidecar: it does not serve with wrong ones, and an API that a new matrix no longer has is
- * closed to all.
+ * The routes of a sidecar: it does not serve with wrong ones, and an API that a new matrix lacks is closed to
+ * all.
  */
 import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'

@@ -1,6 +1,6 @@
 /**
- * What holds of any table of routes: its order changes nothing, one route is the most specific, and a request
- * that some server takes for another one does not get another API than that one.
+ * Properties of any table of routes: its order changes nothing, and one route is the most specific. Where a
+ * server takes a request for another one, the request gets the API of that one, or none.
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -161,8 +161,8 @@ function isWithin(one: Route, other: Route): boolean {
 }
 
 /**
- * What servers do with a path before they look for what it names. Each takes a path and returns the one that
- * it serves.
+ * The changes that servers make to a path before they look for its file. Each takes a path and returns the
+ * one that it serves.
  */
 const SERVERS: Readonly<Record<string, (path: string) => string>> = {
   'nginx, which decodes, merges slashes and follows dots': (path) =>
@@ -208,7 +208,7 @@ function encoded(path: string): string {
 }
 
 test.each(Object.entries(SERVERS))(
-  'what is the same for %s gets the same route, or nothing',
+  'paths that are the same for %s get the same route, or nothing',
   (_name, serve) => {
     fc.assert(
       fc.property(accepted, request, ({ routes }, asked) => {
@@ -223,7 +223,7 @@ test.each(Object.entries(SERVERS))(
   },
 )
 
-/** What routers differ in. Every combination is a router. */
+/** The differences between routers. Every combination is a router. */
 interface Habits {
   /** Takes `/a/` for `/a`, where no route is for what is below. */
   readonly cutsSlash: boolean

@@ -1,6 +1,6 @@
 /**
- * Two large matrices in turn under load: every answer is wholly that of the matrix whose digest it names,
- * however it is asked for.
+ * Two large matrices in turn under load: every answer is wholly that of the matrix whose digest it names, in
+ * whatever way it is asked.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -23,7 +23,7 @@ function digestOf(matrix: Matrix): string {
   return digest
 }
 
-/** Rules on a file of their own, looked at on `reload` alone, with everything that they told. */
+/** Rules of a separate file, looked at on `reload` alone, with all their notifications. */
 function open(first: Matrix) {
   const path = join(newFolder(), 'matrix.json')
   const put = (text: string) => {
@@ -98,7 +98,7 @@ describe('others have their turn', () => {
     replace(ONE)
     expect(rules.engine).toBe(before)
     slowClock()
-    // The clock of `eventually` is not to be trusted now.
+    // The clock of `eventually` is not reliable now.
     while (rules.engine === before) await new Promise((resolve) => setImmediate(resolve))
     turns.end()
     expect(turnsOfPreparation).toBeGreaterThan(20)
@@ -124,7 +124,7 @@ test('the newest file wins, and no change is lost, however many come while one i
   replace(TWO)
   replace(THREE)
   await eventually(() => rules.engine.digest === digestOf(THREE))
-  // What was being read may have been any of them, and never comes after a newer one.
+  // The rules that were being read may have been any of them, and never come after newer ones.
   expect(adopted.at(-1)).toBe(digestOf(THREE))
   expect([1, 2]).toContain(adopted.length)
 })
@@ -182,7 +182,7 @@ test('a file that is gone before it is read leaves the last good rules in force'
   expect([digestOf(ONE), digestOf(TWO)]).toContain(rules.engine.digest)
 })
 
-test('nothing comes of a file that was being read when the rules were closed', async () => {
+test('a file that was being read when the rules were closed has no effect', async () => {
   const { rules, replace, refused, looks, adopted } = open(SMALL)
   replace(ONE)
   const before = looks.length

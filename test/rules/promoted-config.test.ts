@@ -1,6 +1,6 @@
 /**
  * A configuration names APIs, and the matrix that has them can be put in force and taken back while sidecars
- * run. What was promoted never keeps one from starting: what its matrix lacks is denied, and the log says so.
+ * run. A promoted matrix never keeps one from starting: an API that it lacks is denied, and the log says so.
  */
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ async function directoryOfHosts() {
   return { folder, config, first, start, promote, rollBack }
 }
 
-/** What becomes of a request for the API: at the routes, and through egress. */
+/** The outcome of a request for the API: at the routes, and through egress. */
 async function answersOf({ client, sidecar }: RunningSidecar) {
   const request = { method: 'GET', host: 'a', path: '/archive/' }
   const [routed, egress] = [
@@ -87,7 +87,7 @@ const LACKING = [
   ['egress.routes[0].api: expected the id of an API of the matrix', ROWS_DIGEST],
 ]
 
-test('what no matrix of its own has keeps a sidecar from starting, as long as none was promoted', async () => {
+test('an API that no matrix of the host has keeps a sidecar from starting, until one was promoted', async () => {
   const { start } = await directoryOfHosts()
   await expect(start()).rejects.toThrow(LACKING.map(([problem]) => problem).join('\n'))
 })
@@ -102,7 +102,7 @@ test('the log says what a shadow would deny if it were promoted', async () => {
   )
 })
 
-test('what a promoted matrix has is served, whatever the file has', async () => {
+test('an API that a promoted matrix has is served, whatever the file has', async () => {
   const { start, promote } = await directoryOfHosts()
   await promote()
   const running = await start()
@@ -111,7 +111,7 @@ test('what a promoted matrix has is served, whatever the file has', async () => 
 })
 
 describe.each(['toPrevious', 'toConfigured'] as const)('after a roll-back %s', (to) => {
-  test('a sidecar that runs denies what is gone, and says what that is', async () => {
+  test('a running sidecar denies an API that is gone, and names it', async () => {
     const { start, promote, rollBack } = await directoryOfHosts()
     await promote()
     const running = await start()
@@ -152,7 +152,7 @@ describe('config validate', () => {
   })
 })
 
-test('a worker is replaced although the file no longer has what the configuration names', async () => {
+test('a worker is replaced although the file lacks an API that the configuration names', async () => {
   const matrix = fileOf(MORE)
   const config = newFile(
     JSON.stringify({ routes: [{ path: '/archive/', api: 'archive' }] }),
@@ -170,7 +170,7 @@ test('a worker is replaced although the file no longer has what the configuratio
 })
 
 test.each(['promote', 'rollback'])(
-  '%s says what the configuration of this host names, and the matrix does not have',
+  '%s lists the APIs that the configuration of this host names and the matrix lacks',
   async (verb) => {
     const { folder, first, config, promote } = await directoryOfHosts()
     await promote()

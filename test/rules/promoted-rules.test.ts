@@ -16,7 +16,7 @@ function digestOf(matrix: Matrix): string {
   return digest
 }
 
-/** Rules on a file of their own, looked at on `reload` alone, with everything that they told. */
+/** Rules of a separate file, looked at on `reload` alone, with all their notifications. */
 function open(first: Matrix) {
   const path = join(newFolder(), 'matrix.json')
   const put = (matrix: Matrix) => {
@@ -35,7 +35,7 @@ function open(first: Matrix) {
   whenTheFileEnds(() => rules.close())
   const adopted: string[] = []
   rules.watch(({ digest }) => adopted.push(digest))
-  // What a protocol makes of each engine, such as encoded answers.
+  // Values that a protocol makes of each engine, such as encoded answers.
   let prepared = rules.engine.digest
   rules.prepare(function* (engine) {
     yield
@@ -47,7 +47,7 @@ function open(first: Matrix) {
     put(matrix)
     rules.reload()
   }
-  /** What decides, and what was made of it: always the same. */
+  /** The deciding engine, and the values that were made of it: always the same. */
   const inForce = () => [rules.engine.digest, prepared]
   return { rules, replace, overruled, adopted, inForce }
 }
@@ -126,7 +126,7 @@ describe.each([
   })
 })
 
-describe('content that is no matrix is refused', () => {
+describe('content that is not a matrix is refused', () => {
   const { signal } = new AbortController()
 
   test.each<[string, (content: Buffer) => Buffer | Promise<Buffer>, RegExp]>([

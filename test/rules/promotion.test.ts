@@ -101,7 +101,7 @@ describe('a promotion', () => {
     })
   })
 
-  test('leaves the matrices before to be looked at, also where another process promoted', async () => {
+  test('leaves earlier matrices readable, also where another process promoted', async () => {
     const { one, other } = await pair()
     await one.directory.promoteMatrix(promotion)
     await eventually(async () => (await other.cells())[0])

@@ -1,6 +1,6 @@
 /**
- * A matrix that is computed beside the one in force: what is counted and logged of it, what becomes of its
- * file, and that nothing of it reaches an answer.
+ * A matrix that is computed beside the one in force: its counts, its log lines and its file. Nothing of it
+ * reaches an answer.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -107,7 +107,7 @@ test('each difference is counted with its account, and has a line where others a
     expect(shown + text(lines)).not.toContain(secret)
 })
 
-test('its file may change: counts begin anew, and an invalid one is told and never compared', async () => {
+test('its file may change: counts start again, and an invalid one is reported and never compared', async () => {
   const { running, computed, putShadow, putInForce, readiness, said } = await run()
   const beside = compile(OTHER_CELLS)
   expect(await readiness()).toMatchObject({ status: 'ready', shadow_digests: [beside.digest] })
@@ -142,7 +142,7 @@ test('SIGHUP reads it again', async () => {
   expect(computed.matrix.title).toBe('another')
 })
 
-test('an invalid one keeps a sidecar from starting, and the commands that look say so', async () => {
+test('an invalid one keeps a sidecar from starting, and the commands that read it say so', async () => {
   const broken = newFile('{', 'shadow.json')
   await expect(runSidecar({ flags: { matrix_shadow: broken } })).rejects.toThrow(broken)
   const config = newFile(text({ matrix_shadow: broken, data: newFolder() }), 'portcullis.json')

@@ -1,5 +1,5 @@
 /**
- * What SIGUSR2 writes: what an operator sees of a process that runs, and who else may. The signal:
+ * The snapshot of SIGUSR2: what an operator sees of a process that runs, and who else may. The signal:
  * test/process/workers.test.ts.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'

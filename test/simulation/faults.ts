@@ -1,4 +1,4 @@
-/** What goes wrong in a fleet: the network, the clocks, PostgreSQL, processes, keys. */
+/** The faults of a fleet: the network, the clocks, PostgreSQL, processes, keys. */
 import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
@@ -36,7 +36,7 @@ export class Faults {
   readonly #parts: Parts
   readonly #random: () => number
 
-  /** What was copied of the file. */
+  /** The content that was copied of the file. */
   #backup: string | undefined
   /** Whether the file is a part of one. */
   #isTorn = false
@@ -60,7 +60,7 @@ export class Faults {
         ? this.#ofServer(worker, { ms, both, machines })
         : this.#ofFile(world.file, worker, { ms, both, machines })),
       [`${name} and ${other.name} are cut off`, () => network.cutOff(name, other.name, ms), both],
-      [`what ${name} and other sidecars say is late`, () => this.#slowDown(name, ms), machines],
+      [`messages of ${name} and other sidecars are late`, () => this.#slowDown(name, ms), machines],
       [`streams of ${name} break`, () => network.breakStreams(name), machines],
       [`${other.name} stops`, () => stop(other, ms), both],
       [`${name} stops`, () => stop(worker.machine, ms), both],
@@ -79,7 +79,7 @@ export class Faults {
     disturb(disturbed, 1.5 * ms)
   }
 
-  /** An operator was told that a change is made. Where the standby is behind, it is promoted soon. */
+  /** An operator got the answer that a change is made. Where the standby is behind, it is promoted soon. */
   acknowledged(): void {
     // Not always after the first one, so that several are lost.
     if (world.postgres?.hasStandby && this.#random() < 0.7)
@@ -122,7 +122,7 @@ export class Faults {
     world.postgres.burden(time.nowMs + ms, (1 + 2 * this.#random()) * 1_000)
   }
 
-  /** Between sidecars alone, so that what programs are told is not late, too. */
+  /** Between sidecars alone, so that answers to programs are not late, too. */
   #slowDown(name: string, ms: number): void {
     const moreMs = (0.5 + this.#random() * 1.5) * BOUND_MS
     for (const { machine } of this.#parts.fleet.workers) network.slowDown(name, machine.name, ms, moreMs)
@@ -140,7 +140,7 @@ export class Faults {
     if (!this.#isTorn) this.#backup = file.copy() ?? this.#backup
   }
 
-  /** What was changed after the backup is lost. An operator ends all tokens with it. */
+  /** The changes after the backup are lost. An operator ends all tokens with it. */
   #restore(file: DirectoryFile, isStopped: boolean): void {
     const { fleet } = this.#parts
     if (this.#backup === undefined || this.#isTorn) return
@@ -154,7 +154,7 @@ export class Faults {
     this.#restartOlder()
   }
 
-  /** Nobody can start with it, until the whole copy is there. */
+  /** No process can start with it, until the whole copy is there. */
   #tear(file: DirectoryFile, isStopped: boolean): void {
     const { fleet } = this.#parts
     const whole = this.#isTorn ? undefined : file.copy()
@@ -209,7 +209,7 @@ export class Faults {
     disturb(this.#machines, lostForMs)
     // An operator restarts the processes that do not answer. It does not help.
     for (const worker of this.#parts.fleet.workers) if (this.#random() < 0.8) this.#kill(worker)
-    // What the lost changes were is not known, so an operator ends all tokens.
+    // The lost changes are unknown, so an operator ends all tokens.
     time.after(lostForMs, () => {
       world.postgres.endTokens(Date.now())
       this.#parts.onLossAccepted()

@@ -1,8 +1,8 @@
 /**
- * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
- * workers, or one host with two workers and a file; an address behind which all of these processes are; a
- * sidecar without a directory, which follows them as hubs; and programs that ask them, three of which decide
- * in their own memory. All of it is the product's own code, started as the product starts it.
+ * A fleet on the simulated network. Two hosts share a directory on PostgreSQL, one of them with two workers,
+ * or one host with two workers has a file. All of these processes are behind one address. A sidecar without a
+ * directory follows them as hubs. Programs ask them, and three of the programs decide in their own memory.
+ * All of it is the product's own code, started as the product starts it.
  */
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -220,7 +220,7 @@ export class Fleet {
     })
   }
 
-  /** The primary hands on to the other workers what one has changed, and says when all know of it. */
+  /** The primary forwards to the other workers what one has changed, and answers when all know of it. */
   #toPrimary(worker: Worker, message: FromWorker): void {
     if (message.type === 'changed') {
       const others = worker.host.workers.filter(

@@ -1,8 +1,8 @@
 /**
- * What is promised, and whether an answer keeps it: no program allows for longer than the staleness bound
- * what the directory has ended; a host that has acknowledged a change allows nothing that ended by then; a
- * withdrawn key ends within a look at its file; nobody uses a right that was taken; nothing that was
- * acknowledged is lost, and the audit trail has no gap.
+ * The promises, and whether an answer keeps them. No program allows for longer than the staleness bound what
+ * the directory has ended. A host that has acknowledged a change allows nothing that ended by then. A
+ * withdrawn key ends within a look at its file. No user exercises a right that was taken. No acknowledged
+ * change is lost, and the audit trail has no gap.
  */
 import { join } from 'node:path'
 import type { CheckAnswer } from '../../clients/typescript/index.ts'
@@ -23,9 +23,9 @@ import { network } from './world/network.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
 
-/** What is promised counts on any clock of the fleet. */
+/** A promise holds on any clock of the fleet. */
 const ALLOWANCE_MS = BOUND_MS * (1 + 2 * DRIFT_MAX) + 1
-/** Within so long a process reads which matrix is in force, when it can again: it tries each second. */
+/** Within this time a process reads which matrix is in force, when it can again: it tries each second. */
 const RECOVERY_MS = 2 * BOUND_MS
 const KEY_ALLOWANCE_MS = KEY_POLL_MS * (1 + 2 * DRIFT_MAX) + 1
 
@@ -38,7 +38,7 @@ const STREAMS_MAX = 2
 /** A change that an operator has asked for and has no answer to. */
 export interface Pending {
   readonly worker: Worker
-  /** What was recorded of it. */
+  /** Its records in the audit trail. */
   readonly records: Recorded[]
   /** When it counted, as far as it did. */
   committedMs: number | undefined
@@ -63,7 +63,7 @@ export interface Question {
 const NEVER = Number.NEGATIVE_INFINITY
 
 export class Judge {
-  /** Which promise was broken, as far as one was. */
+  /** The promise that was broken, as far as one was. */
   wrong: string | undefined
   /** At most one for each operator, by the name, so that the audit trail says which it was. */
   readonly pending = new Map<string, Pending>()
@@ -73,7 +73,7 @@ export class Judge {
   readonly #seenMs = new Map<string, number>()
   /** Of each host: when the last other matrix counted that one of its processes has acknowledged. */
   readonly #replacedMs = new Map<string, number>()
-  /** What was acknowledged, by number. */
+  /** Acknowledged changes, by number. */
   readonly #kept = new Map<number, Recorded & { readonly host: string }>()
   /** Of each host: since when a key is in its file no longer. */
   readonly #withdrawnMs = new Map<string, Map<string, number>>()
@@ -89,7 +89,7 @@ export class Judge {
 
   question(program: Program, held: Held, api: string): Question {
     const { name } = program.worker.host
-    // What a host has acknowledged counts at once for those who ask it.
+    // A change that a host has acknowledged counts at once for those who ask it.
     const limits = program.local
       ? { seenMs: NEVER, replacedMs: NEVER }
       : { seenMs: this.#seenMs.get(name) ?? NEVER, replacedMs: this.#replacedMs.get(name) ?? NEVER }
@@ -102,7 +102,7 @@ export class Judge {
     if (!allowed) return
     const sinceMs = beganMs - ALLOWANCE_MS
     const what = held.claims?.type ?? 'a static token'
-    // What the directory says of a token that was forgotten is not known.
+    // The answer of the directory about a forgotten token is not known.
     const isKnown = this.#truth.tokens.includes(held)
     if (isKnown && !wasActive(held.said, Math.max(sinceMs, limits.seenMs), time.nowMs))
       this.wrong ??= `${program.name} allowed ${what}, asked at ${beganMs}, with ${JSON.stringify(limits)}; the directory said ${JSON.stringify(held.said.slice(-4))}`
@@ -155,9 +155,9 @@ export class Judge {
     }
   }
 
-  /** An operator was told that the change is made. */
+  /** An operator got the answer that the change is made. */
   acknowledged({ worker, records, committedMs }: Pending): void {
-    // What is as it was wished already changes nothing.
+    // A record that is as it was wished already changes nothing.
     if (committedMs === undefined) return
     const { name } = worker.host
     this.#seenMs.set(name, Math.max(committedMs, this.#seenMs.get(name) ?? NEVER))
@@ -175,7 +175,8 @@ export class Judge {
   changesLost(lastKept: number): readonly Held[] {
     for (const [host, seenMs] of this.#seenMs) {
       const isLost = [...this.#kept].some(([sequence, record]) => sequence > lastKept && record.host === host)
-      // What another host had undone before is none of them; what begins now is.
+      // A token whose end another host had undone before is not among them, and one that counts only from now
+      // on is.
       const ended = this.#truth.tokens.filter(({ said }) => !wasActive(said, seenMs, time.nowMs - 0.001))
       if (isLost) this.#lost.set(host, new Set(ended))
     }
@@ -224,7 +225,7 @@ export class Judge {
         this.wrong ??= `${machine.name} waits for ${machine.awaited} timers and messages`
   }
 
-  /** When nothing is changed any more and nothing goes wrong. @throws Error where a promise is broken */
+  /** When nothing changes and nothing goes wrong any longer. @throws Error where a promise is broken */
   async expectRest(ask: (program: Program, held: Held) => Promise<CheckAnswer>): Promise<void> {
     for (const { sidecar, machine, log } of this.#fleet.workers)
       if (sidecar === undefined) throw new Error(`${machine.name} does not run: ${log.slice(-3).join('')}`)
@@ -240,7 +241,7 @@ export class Judge {
     if (digests.size !== 1) throw new Error(`there are several matrices in force: ${[...digests]}`)
   }
 
-  /** What a process has left of what was asked of it, when nobody asks any more; `undefined`: nothing. */
+  /** The work that a process has left when no call is under way any more; `undefined`: nothing. */
   left(): string | undefined {
     for (const { machine } of [...this.#fleet.workers, ...this.#fleet.programs]) {
       const { awaited, name } = machine

@@ -32,7 +32,7 @@ const NAME = 'member'
 /** Is invited, and sent links. */
 export const GUEST = 'guest'
 
-/** What browsers call the page. */
+/** The URL by which browsers call the page. */
 const PAGE = 'http://localhost'
 
 /** A request of a browser without a session. */

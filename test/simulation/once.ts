@@ -1,5 +1,5 @@
 /**
- * What works once: invitations, links that log in, one-time codes, and challenges that a passkey answers.
+ * One-time things: invitations, links that log in, one-time codes, and challenges that a passkey answers.
  * Several browsers use the same one at the same time, at any process; meanwhile it ends, or its user does.
  */
 import { createHash } from 'node:crypto'
@@ -26,10 +26,10 @@ import { world } from './world/world.ts'
 
 /** No two clocks of hosts differ by more, in milliseconds. */
 const CLOCKS_MS = 450
-/** Before an end, nothing is asked at rest: a host may take so long to answer, in milliseconds. */
+/** Before an end, no call is made at rest: a host may take this long to answer, in milliseconds. */
 const ANSWER_MS = 10_000
 
-/** What works once. */
+/** A thing that works once. */
 interface Single {
   readonly what: 'an invitation' | 'a link that logs in' | 'a one-time code' | 'an answer of a passkey'
   readonly account: string
@@ -45,14 +45,14 @@ interface Single {
   uses: number
   readonly use: (panel: Panel) => Promise<unknown>
   readonly isThere: () => boolean
-  /** What the directory says of its end; `undefined`: nothing, or not in its rows. */
+  /** Its end in the directory; `undefined`: nothing, or not in its rows. */
   readonly endInRows?: () => number | undefined
 }
 
 type NewSingle = Omit<Single, 'said' | 'uses'>
 
 export class Once {
-  /** Which promise was broken, as far as one was. */
+  /** The promise that was broken, as far as one was. */
   wrong: string | undefined
   /** How often something worked, or was refused. */
   readonly found = { used: 0, unused: 0 }
@@ -106,7 +106,7 @@ export class Once {
     this.#learn(linkOf('a link that logs in', account, secret.reveal(), endsAtMs))
   }
 
-  /** What somebody in front of a browser does. */
+  /** Acts as a user in front of a browser. */
   any(): Promise<unknown> {
     const dice = this.#random()
     const working = this.#known.filter(works)
@@ -162,7 +162,7 @@ export class Once {
 
   #learn(single: NewSingle): void {
     const said = [{ atMs: time.nowMs, active: single.isThere() }]
-    // None is forgotten: a host may still be asked about it when no browser waits for the answer any more.
+    // None is forgotten: a host may still be asked about it when no browser waits for the answer.
     this.#known.push({ ...single, endsAtMs: endOf(single), said, uses: 0 })
   }
 
@@ -173,12 +173,12 @@ export class Once {
       await BROWSER.run(() => network.browse(panel, single.use))
     } catch (error) {
       if (error instanceof CallError) this.found.unused++
-      // Anything else is no answer that a browser expects.
+      // Anything else is not an answer that a browser expects.
       else if (!(error instanceof Unanswered)) this.wrong ??= String((error as Error).stack)
       throw error
     }
     this.found.used++
-    // What the last changes were is not known where they were lost.
+    // The last changes are not known where they were lost.
     if (losses !== this.#losses) return
     const { what, said, endsAtMs } = single
     if (++single.uses > 1) this.wrong ??= `${what} worked ${single.uses} times`

@@ -1,4 +1,4 @@
-/** What operators and users do to a simulated directory: changes of every kind, of a few accounts. */
+/** Operators and users change a simulated directory: changes of every kind, of a few accounts. */
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { trusted } from '../../sidecar/authority/actor.ts'
 import { applyFile, type DirectoryFile } from '../../sidecar/authority/administration/directory-file.ts'
@@ -66,7 +66,7 @@ export class Operations {
   }
 
   /**
-   * Many users are created in one change, with their account, and the user of these claims is disabled; or an
+   * Many users are created in one change, with their account, and the user of these claims is disabled. Or an
    * account with many users is deleted.
    */
   largeChange(claims: IamClaims | undefined): (client: Client, worker: Worker) => Promise<unknown> {

@@ -1,10 +1,10 @@
-/** What is run, and what comes of it: the lines between the search and the processes that run seeds. */
+/** The runs and their results: the lines between the search and the processes that run seeds. */
 import type { Findings } from './simulation.ts'
 
 /** Steps of a seed where nothing else is said: some seconds of the fleet. */
 export const STEPS = 800
 
-/** Within so many seeds each known defect is found. */
+/** Within this many seeds each known defect is found. */
 export const DEFECT_SEEDS = 500
 
 export interface Run {
@@ -12,7 +12,7 @@ export interface Run {
   readonly steps: number
   /** Steps in which nothing is done. */
   readonly skipped?: readonly number[]
-  /** Whether each event is told on standard error. */
+  /** Whether each event is reported on standard error. */
   readonly narrates?: boolean
 }
 
@@ -20,6 +20,6 @@ export interface Outcome {
   readonly seed: number
   /** Where all promises were kept. */
   readonly found?: Findings
-  /** Which promise was broken, after how many steps. */
+  /** The promise that was broken, after how many steps. */
   readonly broken?: { readonly what: string; readonly steps: number }
 }

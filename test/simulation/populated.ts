@@ -1,6 +1,6 @@
 /**
- * A directory as it is when a simulation begins. It is the same for all seeds, and made once in a process: to
- * make it takes as long as hundreds of steps.
+ * A directory as it is when a simulation begins. It is the same for all seeds, and made once in a process,
+ * because this takes as long as hundreds of steps.
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Runs seeds in this process, which has no other time from then on: from standard input one seed a line, to
- * standard output one line of JSON each. `simulate.ts` starts it.
+ * Runs seeds in this process, which has no other time from then on. It reads one seed a line from standard
+ * input, and writes one line of JSON for each to standard output. `simulate.ts` starts it.
  */
 import './edges/hooks.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 process.on('SIGTERM', () => process.exit(0))
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 time.install()
-// What it imports must find the simulated time.
+// Its imports must find the simulated time.
 const { Broken, Simulation } = await import('./simulation.ts')
 const populated = await (await import('./populated.ts')).populate(folder)
 

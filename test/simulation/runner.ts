@@ -53,7 +53,7 @@ interface Search {
   readonly defect?: string | undefined
 }
 
-/** What a search has run, in numbers. */
+/** The results of a search, in numbers. */
 interface Ran {
   readonly count: number
   /** Of all seeds together. */

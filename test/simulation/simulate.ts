@@ -86,7 +86,7 @@ async function tell(seed: number): Promise<void> {
   console.log(broken?.what ?? `no promise was broken: ${JSON.stringify(found)}`)
 }
 
-/** The model of staleness has faults of its own, which spin finds. */
+/** The model of staleness has separate faults, which spin finds. */
 function list(): void {
   for (const { name, foundBy = 'simulated' } of DEFECTS) console.log(`${foundBy}: ${name}`)
   const model = readFileSync(join(import.meta.dirname, '../model/follower.pml'), 'utf8')

@@ -50,6 +50,6 @@ test('no promise is broken, and a seed makes the same history each time, whateve
   expect(again).toEqual(once)
 })
 
-test.each(KEPT)('what was found is not there any more: seed $seed', async (run) => {
+test.each(KEPT)('a found defect is no longer there: seed $seed', async (run) => {
   expect((await newRunner().run(run)).broken).toBeUndefined()
 })

@@ -28,14 +28,14 @@ const TOKENS = 9
 /** Longest time between two steps, in milliseconds; of a wide seed, where a change takes seconds. */
 const STEP_MS_MAX = 12
 const WIDE_STEP_MS_MAX = 60
-/** After so long without a fault all that was lost has come back, in milliseconds. */
+/** After this time without a fault, every lost message has come back, in milliseconds. */
 const REST_MS = 9_000
 /** How long anything may take while nothing goes wrong, in milliseconds. */
 const CALM_MS_MAX = 60_000
-/** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
+/** Of this many seeds one has a file as its directory, and the others share PostgreSQL. */
 const FILE_EVERY = 8
 /**
- * Of as many seeds another one is wide: a host is far from its directory, statements take seconds, changes
+ * Of as many seeds another one is wide. A host is far from its directory, statements take seconds, changes
  * have many records, and notifications are lost.
  */
 const WIDE = 4
@@ -200,7 +200,7 @@ export class Simulation {
     this.#faults.any()
   }
 
-  /** Nothing is changed any more and nothing goes wrong: all say what the directory says. */
+  /** Nothing changes and nothing goes wrong any longer: all say what the directory says. */
   async #comeToRest(steps: number): Promise<void> {
     this.#calm = true
     this.#tell('rest')
@@ -215,7 +215,8 @@ export class Simulation {
         .expectRest((program, held) => time.until(this.#ask(program, held), CALM_MS_MAX))
         .then(() => this.#judge.wrong)
         .catch((error: Error) => error.message)
-      // A change that waited for the lock of a process that was cut off comes only now: that was no rest.
+      // A change that waited for the lock of a process that was cut off comes only now, so this was not a
+      // rest.
     } while (this.#truth.lastSequence !== changes || world.postgres?.isIdle === false)
     found ??= await this.#left()
     found ??= await this.#once
@@ -225,7 +226,7 @@ export class Simulation {
     if (found !== undefined) throw new Broken(`at rest: ${found}`, steps)
   }
 
-  /** What is left when nobody asks any more. A lost answer is waited for until its time ends. */
+  /** The work that is left when no client asks any more. A lost answer is waited for until its time ends. */
   async #left(): Promise<string | undefined> {
     let left = this.#judge.left()
     for (let waitedMs = 0; left !== undefined && waitedMs < CALM_MS_MAX; waitedMs += REST_MS) {
@@ -235,7 +236,7 @@ export class Simulation {
     return left
   }
 
-  // What is asked.
+  // The questions.
 
   /** Mostly one that is in force, or was lately: with another one, little can go wrong. */
   #anyToken(): Held {
@@ -264,7 +265,7 @@ export class Simulation {
     return machine.run(() => client.check({ api, credentials: [[header, held.value]] }))
   }
 
-  /** Soon all programs ask about what has ended, and once more when the bound is over. */
+  /** Soon all programs ask about ended tokens, and once more when the bound has passed. */
   #askAboutEnded(ended: readonly Held[], soonMs = 20): void {
     for (const held of ended)
       for (const program of this.#fleet.programs)
@@ -272,7 +273,9 @@ export class Simulation {
           time.after(ms, () => this.#check(program, held))
   }
 
-  /** What a host has acknowledged counts at once for everybody who asks it, and so does what was before. */
+  /**
+   * A change that a host has acknowledged counts at once for every caller of it, and so does each one before.
+   */
   #askAtOnce({ worker }: Pending): void {
     const ended = this.#truth.tokens.filter(
       ({ said }) => isOver(said, time.nowMs, 0) && !isOver(said, time.nowMs, BOUND_MS),
@@ -282,7 +285,7 @@ export class Simulation {
         for (const held of ended) this.#check(program, held)
   }
 
-  // What is changed.
+  // The changes.
 
   /** An operator of any process of a directory makes a change. */
   #operate(operation: (client: Client, worker: Worker) => Promise<unknown>): void {
@@ -396,7 +399,7 @@ export class Simulation {
     work
       .finally(() => this.#underWay--)
       .then(done, (error: unknown) => {
-        // Anything else is no answer that a client expects.
+        // Anything else is not an answer that a client expects.
         if (!(error instanceof PortcullisError || error instanceof CallError))
           this.#judge.wrong ??= String((error as Error).stack)
         failed()

@@ -1,6 +1,6 @@
 /**
- * What the directory itself says, at each commit, without delay: of every token that the simulation uses, of
- * the matrix in force, and of who recorded what.
+ * The answers of the directory itself, at each commit and without delay. They are about every token that the
+ * simulation uses, the matrix in force, and the author of each record.
  */
 
 import type { KeyObject } from 'node:crypto'
@@ -75,7 +75,7 @@ export class Truth {
       value,
       claims: isStatic ? undefined : JSON.parse(Buffer.from(body, 'base64url').toString()),
       keyId: isStatic ? undefined : JSON.parse(Buffer.from(header ?? '', 'base64url').toString()).kid,
-      // What the directory said before is not known, and counts in favour of who allowed it.
+      // The earlier answer of the directory is not known, and counts in favour of a process that allowed it.
       said: [{ atMs: Number.NEGATIVE_INFINITY, active: true }],
     }
     this.tokens.push(held)

@@ -1,6 +1,6 @@
 /**
- * Endpoints that are wrong, dead or slow: nothing waits for them, what waits is bounded, and what is lost is
- * counted and told.
+ * Endpoints that are wrong, dead or slow: no call waits for them, waiting spans are bounded, and lost spans
+ * are counted and reported.
  */
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-/** What traces cost a sidecar that has none: nothing of them is loaded. */
+/** Traces cost nothing in a sidecar that has none: nothing of them is loaded. */
 import { testLoading } from '../support/processes/loaded.ts'
 
 const PARTS =

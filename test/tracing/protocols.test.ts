@@ -1,6 +1,6 @@
 /**
- * Every protocol, whatever its caller says of a trace: whether the call has a span, and which trace that
- * belongs to.
+ * Every protocol, whatever its caller says of a trace: whether the call has a span, and the trace of that
+ * span.
  */
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
@@ -19,7 +19,7 @@ import { newFile, passing } from '../support/suite/resources.ts'
 const { digest } = compile(supportMatrix, {})
 const AUTHORIZATION = 'Bearer of-the-collector'
 const CANARY = 'canary-7f3a'
-/** What clients send beside the credential. */
+/** The values that clients send beside the credential. */
 const canaries = {
   ...{ cookie: `session=${CANARY}`, 'user-agent': CANARY, 'x-forwarded-user': CANARY },
   ...{ 'x-subject-token': CANARY, baggage: `a=${CANARY}` },
@@ -105,7 +105,7 @@ interface Expected {
   readonly children: readonly Expected[]
 }
 
-/** What is asked with these header fields or metadata, and the span of it. */
+/** A question with these header fields or metadata, and the span of it. */
 interface Row extends Expected {
   readonly what: string
   readonly ask: (fields: Fields) => Promise<unknown>
@@ -240,7 +240,7 @@ const STATE = 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7'
 /** Says which row asked, where the call belongs to a trace of its caller. */
 const traceIdOf = (row: number) => `4bf92f3577b34da6a3ce9${(row + 1).toString(16).padStart(11, '0')}`
 
-/** What a caller says, and the trace of the call; `undefined`: the call has no span. */
+/** The trace fields of a caller, and the trace of the call; `undefined`: the call has no span. */
 const CALLERS: readonly {
   readonly caller: string
   readonly fields: (traceId: string) => Fields
@@ -264,7 +264,7 @@ const CALLERS: readonly {
   },
 ]
 
-/** Which spans came of each row and caller, in the order of the questions. */
+/** The spans of each row and caller, in the order of the questions. */
 let spans: ReceivedSpan[] = []
 const calls = ROWS.flatMap((row, index) => CALLERS.map((caller) => ({ row, index, ...caller })))
 const began: bigint[] = []
@@ -273,7 +273,7 @@ test('the questions are asked', async () => {
   for (const { row, index, fields } of calls) {
     began.push(BigInt(Date.now()) * 1_000_000n)
     await row.ask(fields(traceIdOf(index)))
-    // Clocks of spans and of this test are a millisecond apart at most.
+    // Clocks of spans and of this test differ by a millisecond at most.
     await passing(3)
   }
   began.push(BigInt(Date.now()) * 1_000_000n + 1_000_000_000n)

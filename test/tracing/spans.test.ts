@@ -1,5 +1,5 @@
 /**
- * What spans say beside what every protocol has in common: failures, bounds, what is below a check, and the
+ * Facts of spans that are not common to every protocol: failures, bounds, spans below a check, and the
  * decision log.
  */
 import { join } from 'node:path'
@@ -103,7 +103,7 @@ test('of a call with very many decisions the first hundred have spans, and the c
   expect(spans.find(({ kind }) => kind === 'server')?.attributes['portcullis.decisions']).toBe(150)
 })
 
-test('what a client writes is cut', async () => {
+test('long values of a client are cut', async () => {
   const [span] = await spansOf(({ client }) => client.check({ ...CLAIMS, api: 'x'.repeat(1000) }))
   expect(span?.attributes['portcullis.api']).toBe('x'.repeat(256))
 })
@@ -154,7 +154,7 @@ test('probes have no spans', async () => {
   expect(spans).toEqual([])
 })
 
-test('what goes on after a call has ended belongs to no span', async () => {
+test('work that goes on after a call has ended belongs to no span', async () => {
   const telemetry = new Telemetry(
     { onStart() {}, onEnd() {}, async forceFlush() {}, async shutdown() {} },
     100,

@@ -50,7 +50,7 @@ afterAll(() => session.destroy())
 interface Call {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
-  /** What is sent, each part in frames of its own. */
+  /** The parts that are sent, each in separate frames. */
   readonly parts?: readonly Uint8Array[]
   /** Whether the client ends its side; default: it does. */
   readonly ends?: boolean
@@ -199,7 +199,7 @@ const rows: readonly Row[] = [
     outcome: failed(INTERNAL),
   },
   {
-    claim: 'gzip that is none',
+    claim: 'invalid gzip',
     call: { headers: gzip, parts: [message(check, 1)] },
     outcome: failed(INTERNAL),
   },
@@ -219,7 +219,7 @@ const rows: readonly Row[] = [
     outcome: failed(UNIMPLEMENTED),
   },
   {
-    claim: 'a timeout that is none',
+    claim: 'an invalid timeout',
     call: { headers: { 'grpc-timeout': 'soon' } },
     outcome: failed(INTERNAL),
   },

@@ -1,6 +1,6 @@
 /**
- * What a client may hold, on both transports alike: connections, messages that do not end, answers that it
- * does not read.
+ * The most that a client may hold, on both transports alike: connections, messages that do not end, answers
+ * that it does not read.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
@@ -41,7 +41,7 @@ function refusedAt(logLines: readonly string[]): string[] {
   return [...new Set(refusals.flatMap(({ exceeded }) => Object.keys(exceeded)))]
 }
 
-/** A message of so many bytes without its last one. */
+/** A message of this many bytes without its last one. */
 const unfinished = (bytes: number) => messageFrame(Buffer.alloc(bytes)).subarray(0, -1)
 
 describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
@@ -55,7 +55,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
       },
     })
 
-  test('beyond the bound of connections, the one that is idle for longest gives way', async () => {
+  test('beyond the bound of connections, the one that is idle for longest is closed', async () => {
     const { address, client, logLines } = await run({ max_connections: 4 })
     const [host = '', port = ''] = address.split(':')
     const sockets = Array.from({ length: 8 }, () => {
@@ -72,7 +72,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     expect(refusedAt(logLines)).toEqual(['connections'])
   })
 
-  test('an idle connection that gives way learns so first, so that no call of its client is lost', async () => {
+  test('an idle connection that is closed learns so first, so that no call of its client is lost', async () => {
     const { address } = await run({ max_connections: 1 })
     const session = open(address)
     const ending = new Promise((resolve) => session.once('goaway', resolve))
@@ -131,7 +131,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     session.destroy()
   })
 
-  test('who leaves an answer unread for long is disconnected', async () => {
+  test('a client that leaves an answer unread for long is disconnected', async () => {
     const { address, logLines } = await run({ reader_timeout_ms: 200 })
     const session = open(address, 0)
     call(session, 'CheckBatch', BATCH).end()
@@ -144,7 +144,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     const sessions = Array.from({ length: 10 }, () => open(address, 0))
     for (const session of sessions)
       for (let count = 0; count < 20; count++) call(session, 'CheckBatch', BATCH).end()
-    // What each connection may always send is too much together.
+    // The bytes that each connection may always send are too many together.
     await eventually(() => sessions.some(({ destroyed }) => destroyed))
     expect((await client.check(CLAIMS as never)).allowed).toBe(true)
     const batches = await Promise.all(

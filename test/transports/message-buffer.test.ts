@@ -54,7 +54,7 @@ test.each([
     const buffer = new MessageBuffer(BYTES, false)
     const taken: Buffer[] = []
     for (let at = 0; at < bytes.length; at += part) {
-      // What was pushed is overwritten by the next read.
+      // The pushed bytes are overwritten by the next read.
       const read = Buffer.from(bytes.subarray(at, at + part))
       buffer.push(read, 0, read.length)
       read.fill(255)

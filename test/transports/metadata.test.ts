@@ -1,4 +1,4 @@
-/** What a call keeps of its header fields: those that handlers ask for, and each of their values. */
+/** A call keeps the header fields that handlers ask for, and each of their values. */
 import { expect, test } from 'vitest'
 import { METADATA_NAMES, type MetadataName } from '../../sidecar/contract/call.ts'
 import { HeaderField } from '../../sidecar/transports/http2/hpack/header-field.ts'
@@ -19,7 +19,7 @@ test.each(METADATA_NAMES)('%s: every value, in its order', (name) => {
   expect(headOf().metadata(name)).toEqual([])
 })
 
-test('what no handler asks for is not kept', () => {
+test('a field that no handler asks for is not kept', () => {
   const head = headOf(['x-other', 'value'], ['grpc-timeout', '1S'])
   for (const name of ['x-other', 'grpc-timeout']) expect(head.metadata(name as MetadataName)).toEqual([])
   expect(head.timeoutMs).toBe(1_000)

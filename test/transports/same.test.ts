@@ -1,8 +1,8 @@
 /**
- * Generated calls of every method, with every credential, in any framing and with whatever breaks the
- * protocol, to both transports of gRPC: the same HTTP statuses, headers, messages, trailers, statuses and
- * details, but for the named differences. Both serve the methods of one sidecar. `SEED` and `QUESTIONS` are
- * as in `test/parity/streams.test.ts`.
+ * Both transports of gRPC get generated calls of every method, with every credential, in any framing and with
+ * any breach of the protocol. They answer with the same HTTP statuses, headers, messages, trailers, statuses
+ * and details, but for the named differences. Both serve the methods of one sidecar. `SEED` and `QUESTIONS`
+ * are as in `test/parity/streams.test.ts`.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ import {
 import type { TextsOf } from '../support/transports/messages.ts'
 import { outcomesOf } from '../support/transports/outcomes.ts'
 
-/** What the transports have in common, by the address of the one on sockets. */
+/** The common parts of the transports, by the address of the one on sockets. */
 const both = vi.hoisted(() => new Map<string, { readonly grpcJs: string; readonly methods: Methods }>())
 
 vi.mock('../../sidecar/transports/sockets/sockets-transport.ts', async (original) => {
@@ -110,7 +110,7 @@ const issuer = {
 const administrator = `Bearer ${readFileSync(join(lenient.folder, 'administrator-token'), 'utf8').trim()}`
 const { grpcJs, methods } = both.get(lenient.address) as { grpcJs: string; methods: Methods }
 
-/** What stands in the fields of requests, by their names. */
+/** The values in the fields of requests, by their names. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   ...{ project: ['alpha', 'made'], projects: ['alpha'], scope: ['account', 'projects'] },
   ...{ api: ['balance', 'iam', 'nosuch'], apis: ['balance', 'iam'], kind: Object.keys(people.genuine) },
@@ -207,7 +207,7 @@ async function expectSame(calls: readonly GeneratedCall[], windowBytes?: number)
   }
 }
 
-test('every method, asked as it should be, answers the same', async () => {
+test('every method, asked correctly, answers the same', async () => {
   const [last, first] = partitioned(ASKED, ({ path }) => /\/(Delete|Revoke)/.test(path))
   for (const round of [1, 2])
     for (const asked of [...first, ...last]) {

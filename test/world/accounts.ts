@@ -1,6 +1,7 @@
 /**
- * What a directory must have: one account after the other, changed by one operation at a time, as a plain
- * value. Several such lanes are changed at the same time, so that changes share transactions of the disk.
+ * The state that a directory must have: one account after the other, changed by one operation at a time, as a
+ * plain value. Several such lanes are changed at the same time, so that changes share transactions of the
+ * disk.
  */
 import { type Asked, type Learned, type Operation, someRecords, type What } from './operations.ts'
 
@@ -8,7 +9,7 @@ import { type Asked, type Learned, type Operation, someRecords, type What } from
 export interface Token {
   readonly value: string
   readonly user: string
-  /** Whose it is for; absent: it is for the account. */
+  /** The project that it is for; absent: it is for the account. */
   readonly project?: string | undefined
   /** It was ended, and never opens anything again. */
   dead: boolean
@@ -30,7 +31,7 @@ interface User {
   password?: string | undefined
 }
 
-/** What the directory has of a lane. `audit` and `tokens` are those of its earlier accounts as well. */
+/** The state of a lane in the directory. `audit` and `tokens` are those of its earlier accounts as well. */
 export interface Account {
   readonly lane: number
   /** Accounts of the lane so far; the last of them is there while `exists`. */
@@ -57,11 +58,11 @@ export function newAccount(lane: number): Account {
   return { lane, made: 0, exists: false, enabled: false, restricted: false, ...empty }
 }
 
-/** Accounts of a lane have numbers of their own. */
+/** Accounts of a lane have separate numbers. */
 export const numberOf = ({ lane, made }: Account) => String((lane + 1) * 100_000 + made)
 export const laneOf = (account: string) => Math.floor(Number(account) / 100_000) - 1
 
-/** Static tokens get names of their own, whichever history they are in. */
+/** Static tokens get unique names, whichever history they are in. */
 let keysMade = 1
 
 /** Chooses among what the account allows. */
@@ -158,7 +159,7 @@ export function take(account: Account, { what, asked }: Operation): void {
   account.audit.push(...actions.map((action) => `${asked.account} ${action}`))
 }
 
-/** Adds what only the answer tells. */
+/** Adds the values that only the answer has. */
 export function learn(account: Account, { what, asked }: Operation, { secret, expiresMs }: Learned): void {
   const { name = '', project } = asked
   if (what === 'issue')
@@ -279,7 +280,7 @@ function pick<T>(values: readonly T[], random: () => number): T {
 }
 
 /**
- * What a restoration makes of an account: all is as in the backup, revocations stay, and no token of the time
+ * The account after a restoration: all is as in the backup, revocations stay, and no token of the time
  * between is accepted.
  */
 export function restored(backup: Account, now: Account): Account {

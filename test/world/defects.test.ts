@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { DEFECTS, placesOf } from './defects.ts'
 import { replaced } from './replacing.ts'
 
-test('there are thirty or more, each with a name of its own', () => {
+test('there are thirty or more, each with a unique name', () => {
   expect(new Set(DEFECTS.map(({ name }) => name)).size).toBe(DEFECTS.length)
   expect(DEFECTS.length).toBeGreaterThanOrEqual(30)
 })

@@ -3,7 +3,7 @@
  * them would not find others either.
  */
 
-/** What finds one: simulated fleets, kills, cut power, or a day by a fast clock. */
+/** The search that finds a defect: simulated fleets, kills, cut power, or a day by a fast clock. */
 export type Driver = 'simulated' | 'killed' | 'cut power' | 'fast clock'
 
 interface Place {

@@ -1,4 +1,4 @@
-/** What is due in a simulation, in its order. */
+/** The actions that are due in a simulation, in their order. */
 
 export interface Due {
   readonly atMs: number

@@ -7,7 +7,7 @@ import type { Asked } from './operations.ts'
 
 const STALENESS_MS = 400
 
-/** Who asks what, from its call to its return in milliseconds, and the answer. */
+/** The client and its question, the times of call and return in milliseconds, and the answer. */
 type Row = readonly [host: HostName, call: number, end: number, question: Question, answer: string]
 type Verdict = 'ok' | 'violation'
 
@@ -80,7 +80,7 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict, rows: reado
     ],
   ],
   [
-    'a token is denied that nobody ended',
+    'a token is denied that was not ended',
     'violation',
     [issued, ['b', 900, 910, check, 'CREDENTIAL_REVOKED']],
   ],

@@ -1,12 +1,12 @@
 /**
- * Whether one directory that does one thing after the other explains all that clients were answered, with
- * checks that are late by no more than the staleness bound. It is a search for an order of the calls (Wing
- * and Gong, "Testing and verifying concurrent objects"), in which each answer is the one of the account.
+ * Whether one directory that does one thing after the other explains all answers that clients got. Checks may
+ * be late by no more than the staleness bound. It searches an order of the calls in which each answer is the
+ * one of the account. The method is that of Wing and Gong, "Testing and verifying concurrent objects".
  */
 import { type Account, learn, refusalOf, stands, take } from './accounts.ts'
 import type { Asked, What } from './operations.ts'
 
-/** What a client asks for. Secrets have names: a login says which of them the new token has. */
+/** The request of a client. Secrets have names: a login says which of them the new token has. */
 export interface Question {
   readonly what: What | 'check' | 'readUser'
   readonly asked: Asked
@@ -42,7 +42,7 @@ interface Timed extends Call {
   readonly after: bigint
 }
 
-/** A history is not searched on after so many places. */
+/** A search of a history ends after this many places. */
 const PLACES_MAX = 300_000
 
 /** Whether it changes the directory. */
@@ -50,7 +50,7 @@ export function isChange({ what }: Question): boolean {
   return what !== 'check' && what !== 'issue' && what !== 'readUser'
 }
 
-/** What is read of a user. */
+/** The fields that are read of a user. */
 export function readOf(user: { enabled: boolean; permitted: boolean; administers?: boolean }): string {
   const { enabled, permitted, administers = false } = user
   return `enabled ${enabled}, account ${permitted}, administers ${administers}`
@@ -70,7 +70,7 @@ export function unexplained(account: Account, calls: readonly Call[], stalenessM
     const place = withReads(begun, leftAt(begun))
     const left = leftAt(place)
     if (left.length < least.length) least = left
-    // What was not answered may never take place.
+    // A call without an answer may never take place.
     if (left.every(({ untilMs }) => untilMs === Number.POSITIVE_INFINITY)) return true
     const name = `${place.done} ${JSON.stringify(place.account)}`
     if (seen.has(name)) return false
@@ -84,8 +84,8 @@ export function unexplained(account: Account, calls: readonly Call[], stalenessM
 }
 
 /**
- * A check may be answered as of any moment from the bound before its call to its return. But what its host
- * has acknowledged before the call has taken place before it, and so has what its process has answered about
+ * A check may be answered as of any moment from the bound before its call to its return. A change that its
+ * host has acknowledged before the call has taken place before it. So has each answer of its process about
  * the token. Everything else takes place between its call and its return, or at any time after it, or never,
  * where there was no answer.
  */
@@ -112,7 +112,7 @@ function thoseInTurn(left: readonly Timed[], { done }: Place): readonly Timed[] 
   return left.filter((call) => call.fromMs <= firstMs && (call.after & ~done) === 0n)
 }
 
-/** What can take place now and changes nothing does so: that takes nothing from what comes later. */
+/** A call that can take place now and changes nothing does so: that takes nothing from later calls. */
 function withReads({ account, done }: Place, left: readonly Timed[]): Place {
   const reads = thoseInTurn(left, { account, done }).filter((call) => after(account, call) === account)
   if (reads.length === 0) return { account, done }
@@ -147,11 +147,11 @@ function after(account: Account, { what, asked, answer }: Call): Account | undef
   const next = structuredClone(account)
   take(next, operation)
   learn(next, operation, { secret: what === 'issue' ? nameOfToken({ asked }) : (asked.password ?? '') })
-  // What is recorded is not judged, and would make every place another one.
+  // The audit trail is not judged, and would make every place another one.
   return Object.assign(next, { audit: [] })
 }
 
-/** What a check of a token is answered: a static one is known by its name. */
+/** The answer to a check of a token: a static one is known by its name. */
 function statusOf(account: Account, asked: Asked): string {
   const value = nameOfToken({ asked })
   const token = account.tokens.find((each) => each.value === value)

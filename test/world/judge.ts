@@ -10,9 +10,10 @@ import { type Possible, type State, Violation } from './truth.ts'
 /**
  * Reads the directory. Returns which of what is possible it is, with all the tokens judged.
  *
- * @param possible what it may be; of several, as a whole: a restoration is done for all accounts, or for none
+ * @param possible what it may be. Several states count as a whole: a restoration is done for all accounts, or
+ * for none.
  * @param options where the audit trail is, and the clock of the sidecar
- * @throws Violation if it is none of them
+ * @throws Violation if it is another one
  */
 export async function judged(
   client: Client,
@@ -152,7 +153,8 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
   let pageToken = ''
   do {
     const page = await directory.listAuditRecords({ pageSize: PAGE, pageToken })
-    // What is only in the archive is before what the directory has, and it is there before it is deleted.
+    // A record that is only in the archive is before those of the directory, and it is there before it is
+    // deleted.
     if (records.length === 0 && archive !== undefined)
       for (const [sequence, line] of recordsOfArchive(archive))
         if (sequence < (page.records[0]?.sequence ?? 0)) take(JSON.parse(line) as AuditRecord)
@@ -198,7 +200,7 @@ export function recordsOfArchive(folder: string): Map<number, string> {
 /** Most tokens that are judged of a lane, the last ones. */
 const TOKENS = 200
 
-/** What a sidecar may say of a token at the moment when it expires. */
+/** The answers that a sidecar may give about a token at the moment when it expires. */
 const EXPIRY_MS = 240_000
 
 /**

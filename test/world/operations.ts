@@ -1,11 +1,11 @@
 /**
- * What clients do to a directory: one vocabulary for every driver. An operation is a value, so that it can be
- * chosen, made over any client, put into a model, recorded, and read by a judge in another language.
+ * The operations of clients on a directory: one vocabulary for every driver. An operation is a value. It can
+ * be chosen, made over any client, put into a model, recorded, and read by a judge in another language.
  */
 import type { Client } from '../../clients/typescript/index.ts'
 import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 
-/** What an operation is about, and what it makes of it. */
+/** The object of an operation, and its new state. */
 export interface Asked {
   /** Number of the account. */
   readonly account: string
@@ -15,12 +15,12 @@ export interface Asked {
   readonly enabled?: boolean | undefined
   /** Whether the account allows none of the addresses that clients have. */
   readonly restricted?: boolean | undefined
-  /** What the user is permitted: everything of the account, everything of a project, or both. */
+  /** The permissions of the user: everything of the account, everything of a project, or both. */
   readonly ofAccount?: boolean | undefined
   readonly ofProject?: string | undefined
   /** Whether the user administers the account. */
   readonly administers?: boolean | undefined
-  /** What the user logs in with. A secret. */
+  /** The password of the user's login. A secret. */
   readonly password?: string | undefined
   /** Project of the token that is issued; default: it is for the account. */
   readonly project?: string | undefined
@@ -40,7 +40,7 @@ export interface Operation {
   readonly refused?: string
 }
 
-/** What only the answer tells: the secret that was made, and when a token expires. */
+/** The values that only the answer has: the secret that was made, and when a token expires. */
 export interface Learned {
   readonly secret?: string
   readonly expiresMs?: number
@@ -56,7 +56,7 @@ export type Caller = Pick<Client, 'directory' | 'issue' | 'revoke'> & {
 export const RECORDS_MAX = 20_000
 /** The owner of an account, who has its static tokens. */
 export const OWNER = 'person'
-/** What an account allows that allows none of the addresses that clients have. */
+/** The addresses of an account that allows none of those that clients have. */
 const ELSEWHERE = ['192.0.2.0/24']
 
 /** How each is called. */
@@ -86,7 +86,7 @@ const CALLS = {
     const user = { name: disabled.name, permissions, enabled: false }
     return apply({ accounts: [created, { account: disabled.account, service_users: [user] }] })
   },
-  /** What is not said of the user stays as it is. */
+  /** Fields of the user that are absent stay as they are. */
   updateUser: ({ directory }, { account, name = '', enabled, administers, ...rights }) =>
     directory.updateServiceUser({
       ...{ account, name, enabled },
@@ -135,7 +135,9 @@ export async function perform(
     : {}
 }
 
-/** A number of records, small ones as often as large ones: so many digits are as likely as any other. */
+/**
+ * A number of records, small ones as often as large ones: each number of digits is as likely as any other.
+ */
 export function someRecords(random: () => number, most = RECORDS_MAX): number {
   return Math.floor((most + 1) ** random())
 }

@@ -1,4 +1,7 @@
-/** What a directory has said of a token, or has had in force, over time. Each answer is judged by that. */
+/**
+ * The answers that a directory has given about a token, or its rules in force, over time. Each answer is
+ * judged by that.
+ */
 
 /** From a moment on, in milliseconds of any one clock. It may be ahead: from then on it will count. */
 export interface Since {
@@ -18,7 +21,7 @@ export function note(said: Said[], active: Said['active'], atMs: number): boolea
   return before !== undefined && active === false
 }
 
-/** What counted at some time of the period. */
+/** The values that counted at some time of the period. */
 export function during<T extends Since>(
   history: readonly T[],
   fromMs: number,

@@ -1,6 +1,6 @@
 /**
- * What clients know of a directory: what was acknowledged, and the calls that are under way. They change
- * several accounts at once, and the matrix in force.
+ * The facts that clients know of a directory: acknowledged changes, and the calls that are under way. They
+ * change several accounts at once, and the matrix in force.
  */
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { type Account, learn, newAccount, nextOperation, restored, type Token, take } from './accounts.ts'
@@ -12,7 +12,7 @@ export class Violation extends Error {}
 /** A call has no answer: it may have done what it asked for, or not. */
 export class Unanswered extends Error {}
 
-/** What was changed beside the accounts. */
+/** The changes beside the accounts. */
 export interface Rollout {
   readonly promoted: boolean
   /** Actions of the audit trail that are of no account. */
@@ -24,7 +24,7 @@ export interface State {
   readonly rollout: Rollout
 }
 
-/** What each part may be: as acknowledged, or with the call that was under way. */
+/** The possible states of each part: as acknowledged, or with the call that was under way. */
 export interface Possible {
   readonly accounts: readonly (readonly Account[])[]
   readonly rollouts: readonly Rollout[]
@@ -58,13 +58,13 @@ export class Truth {
     this.#choose = choose
   }
 
-  /** What the directory may be now. */
+  /** The possible states of the directory. */
   get possible(): readonly Possible[] {
     const now = { accounts: this.#lanes.map((states) => [...states]), rollouts: [...this.#rollouts] }
     return this.#restored === undefined ? [now] : [now, this.#restored]
   }
 
-  /** What it was found to be. From now on, nothing else is possible. */
+  /** Sets the state that was found. From now on, nothing else is possible. */
   is({ accounts, rollout }: State): void {
     this.#lanes = accounts.map((account) => [account])
     this.#rollouts = [rollout]
@@ -79,7 +79,7 @@ export class Truth {
     }
   }
 
-  /** Makes so many calls in each lane. Ends earlier where one is not answered. */
+  /** Makes this many calls in each lane. Ends earlier where one is not answered. */
   async operate(client: Client, calls: number): Promise<void> {
     const lanes = this.#lanes.map(async (_, lane) => {
       for (let call = 0; call < calls; call++) if (!(await this.#call(client, lane))) return
@@ -142,7 +142,7 @@ export class Truth {
     }
   }
 
-  /** Whether a call was not answered, so that nobody knows what it did. */
+  /** Whether a call was not answered, so that its outcome is unknown. */
   get isUnsure(): boolean {
     return this.#rollouts.length > 1 || this.#lanes.some((states) => states.length > 1)
   }

@@ -15,7 +15,7 @@ const pom = readFileSync(join(client, 'pom.xml'), 'utf8')
 const maven = (folder: string, ...goals: readonly string[]) =>
   run('mvn', ['-q', '-B', `-Dbuild.folder=${join(folder, 'target')}`, ...goals], { cwd: client })
 
-// What makes the stubs is fetched first. Where that is not possible, the tests are skipped.
+// The program that makes the stubs is fetched first. Where that is not possible, the tests are skipped.
 const fetched = await obtained('the tools of the Java client', async () => {
   const version = await run('java', ['--version'])
   return installed('java-client', [version, pom], async (folder) => {

@@ -58,7 +58,7 @@ describe.runIf(programs.ok)('the Python client', () => {
   })
 
   // test/nightly/clients/minima.test.ts runs its tests with these libraries.
-  test('asks for the libraries that its stubs need, and for none that may not run them', () => {
+  test('asks for the libraries that its stubs need, and for none that may fail to run them', () => {
     const made = (file: string) =>
       readFileSync(join(client, 'src', GENERATED, `portcullis/v1/authorization_${file}.py`), 'utf8')
     const [, grpcio] = /^GRPC_GENERATED_VERSION = '(.+)'$/m.exec(made('pb2_grpc')) ?? []

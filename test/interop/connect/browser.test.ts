@@ -58,7 +58,7 @@ test.skipIf(!browser)(
     expect(await ask(listed, [[guardedUrl, 'Connect JSON']])).toEqual([
       expect.stringContaining('needs a caller token'),
     ])
-    // The browser tells a page nothing of an answer that is not for it.
+    // The browser shows a page nothing of an answer that is not for it.
     expect(
       await ask(
         other,

@@ -18,7 +18,7 @@ const panel = await startPanel()
 const open = (user: string, hash: string, options = {}) =>
   openAs(browser as Browser, panel, user, hash, options)
 
-/** What a button makes the browser save. */
+/** The file that a button makes the browser save. */
 async function saved(page: Page, button: string): Promise<string> {
   const waiting = page.waitForEvent('download')
   await page.getByRole('button', { name: button }).click()
@@ -52,7 +52,7 @@ describe.skipIf(!browser)('projects', () => {
 })
 
 describe.skipIf(!browser)('access limits', () => {
-  test('an error stands at its line, and users who would shut themselves out must confirm it', async () => {
+  test('an error is shown at its line, and users who would shut themselves out must confirm it', async () => {
     const { page } = await open('olga', '#/access-limits')
     await open('pia', '#/overview')
     const ranges = page.getByLabel('Addresses and ranges')
@@ -83,7 +83,7 @@ describe.skipIf(!browser)('access limits', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'what is typed and not saved is not lost without a word: by a link, the way back, a view, logging out, closing (%s)',
+    'unsaved input is not lost without a word: by a link, the way back, a view, logging out, closing (%s)',
     async (colorScheme) => {
       const { page } = await open('olga', '#/projects', { colorScheme })
       await page.getByRole('link', { name: 'Access limits' }).click()
@@ -117,7 +117,7 @@ describe.skipIf(!browser)('access limits', () => {
       await page.getByRole('heading', { level: 1, name: 'Audit trail' }).waitFor()
       await page.goBack()
       await soon(() => ranges.inputValue()).toBe('')
-      // What is as it was is nothing to lose.
+      // Input that is as before cannot be lost.
       await ranges.fill('10.0.0.0/8')
       await ranges.fill('')
       await page.getByRole('link', { name: 'Projects', exact: true }).click()
@@ -157,7 +157,7 @@ describe.skipIf(!browser)('the audit trail', () => {
     await soon(() => page.locator('tbody tr:not(.skipped)').count()).toBe(1)
     await page.getByLabel('To day').fill('2020-01-01')
     await page.getByText('No change matches the filters.').waitFor()
-    // What was typed just before is not sent after that.
+    // The last input is not sent after that.
     await page.getByRole('textbox', { name: 'Subject' }).fill('late')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await soon(() => page.url()).toMatch(/#\/audit$/)

@@ -30,14 +30,14 @@ describe.skipIf(!browser)('a link', () => {
     expect(other.requests.filter((url) => url.includes('edits='))).toEqual([])
     await press(other.page, 'Undo')
     await soon(() => status(other.page)).toBe('Opens 1 cell, closes 0 cells.')
-    // What is shown is kept while somebody looks elsewhere.
+    // The edits are kept while their user visits another page.
     await other.page.getByRole('link', { name: 'Plan' }).click()
     await other.page.getByRole('link', { name: 'Edit' }).click()
     await soon(() => status(other.page)).toBe('Opens 1 cell, closes 0 cells.')
   })
 })
 
-describe.skipIf(!browser)('what is left to lose', () => {
+describe.skipIf(!browser)('unsaved work', () => {
   test('is asked about: a new matrix, edits, and edits behind another beginning, until they are saved', async () => {
     const { page } = await open()
     await toggle(page, 'IAM (users and roles): static token').waitFor()

@@ -1,6 +1,6 @@
 /**
- * The page as a playground: from nothing to a matrix that is tested and served, a file that is opened and
- * saved, and what is in nobody's way.
+ * The page as a playground. A matrix is made from nothing, tested and served; a file is opened and saved; and
+ * every user can work with it.
  */
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
@@ -30,7 +30,7 @@ const SERVED = `http://127.0.0.1:${port}/console/`
 const open = (hash = '#/edit', options = {}) =>
   openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
 
-/** Somebody who has a document and this page, and nothing else. */
+/** Makes a matrix as a user who has a document and this page, and nothing else. */
 async function fromNothing(page: Page): Promise<void> {
   await press(page, 'New matrix')
   const names = 'Catalogue\nLoans and returns\n\nMember records'
@@ -137,7 +137,7 @@ describe.skipIf(!browser)('with a file', () => {
   })
 })
 
-describe.skipIf(!browser)('for everybody', () => {
+describe.skipIf(!browser)('for every user', () => {
   test('with the keyboard a cell is exchanged, arrows lead to others, and a dialog gives the focus back', async () => {
     const { page } = await open()
     const first = toggle(page, 'IAM (users and roles): account-scoped IAM token')

@@ -109,7 +109,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     ),
   }
 
-  test('another matrix is compared: what it opens comes first; a file that is none says why', async () => {
+  test('another matrix is compared: the cells that it opens come first; an invalid file says why', async () => {
     const { page, requests } = await open('#/compare')
     const before = requests.length
     await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(otherMatrix), 'other.json'))

@@ -1,6 +1,6 @@
 /**
- * A person's first minutes: from the link that a development sidecar prints to a service user, a static token
- * and a checked request. They press what the page offers, and type what it asks for.
+ * A person's first minutes lead from the link of a development sidecar to a service user, a static token and
+ * a checked request. They press what the page offers, and type what it asks for.
  */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
@@ -49,7 +49,7 @@ describe.skipIf(!browser).each([
   ['on a laptop', undefined],
   ['on a phone', PHONE],
 ])('%s', (_where, size) => {
-  test('somebody creates a service user, adds an API key, and has a request checked', async () => {
+  test('a newcomer creates a service user, adds an API key, and has a request checked', async () => {
     const demo = await startDemo(['--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0'])
     try {
       const link = /http:\S+\/#\/link\?secret=\S+/.exec(demo.output)?.[0] ?? ''

@@ -45,7 +45,7 @@ describe.skipIf(!browser)('with the control panel', async () => {
     await page.getByRole('button', { name: 'Log out' }).click()
   }
 
-  test('a stranger sees no matrix; who logs in sees what they wanted to, until they log out', async () => {
+  test('a stranger sees no matrix; a user who logs in sees the page that they wanted, until they log out', async () => {
     await loggedIn('adam')
     const hash = `#/matrix?q=${encodeURIComponent(SECRET_API)}`
     const { page, complaints } = await open(hash)

@@ -46,7 +46,7 @@ async function logIn(page: Page, user: string, password = PASSWORD): Promise<voi
 /** All that a page could keep. */
 const KEPT = 'JSON.stringify([localStorage, sessionStorage, document.cookie, history.state, location.href])'
 
-describe.skipIf(!browser)('somebody without a password', () => {
+describe.skipIf(!browser)('a user without a password', () => {
   test('logs in by a link, which works once and leaves nothing behind', async () => {
     const link = await loginLink('olga')
     const secret = link.split('=')[1] as string
@@ -87,7 +87,7 @@ describe.skipIf(!browser)('somebody without a password', () => {
   })
 })
 
-describe.skipIf(!browser)('somebody with a password', () => {
+describe.skipIf(!browser)('a user with a password', () => {
   test('reads what is wrong in the words of the page, and comes to the page that they wanted', async () => {
     await acceptedBy('adam')
     const { page, complaints } = await open('#/overview')

@@ -37,7 +37,7 @@ async function ask({ running }: OperatorsSidecar, api: string, account = ACCOUNT
 const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 const table = (page: Page, name: string) => page.getByRole('table', { name })
 const inForce = (page: Page) => page.locator('section').filter({ hasText: 'In force' }).first()
-/** The number that somebody must type: of the cells that open, those of the renamed API too. */
+/** The number that an operator must type: it counts the cells that open, those of the renamed API too. */
 async function asked(dialog: Locator): Promise<string> {
   const text = (await dialog.textContent()) ?? ''
   expect(text).toMatch(/Renamed APIs open 1 cell by their new ids/)
@@ -115,7 +115,7 @@ describe.skipIf(!browser)('with a shadow', () => {
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([])
   })
 
-  test('a kind that needs no permission any more flips no cell, and is confirmed by its number', async () => {
+  test('a kind that no longer needs a permission flips no cell, and is confirmed by its number', async () => {
     const [first, ...others] = supportMatrix.tokenKinds
     const sidecar = await startBeside({
       ...supportMatrix,

@@ -128,7 +128,7 @@ describe.skipIf(!browser)('the live tail', () => {
     await page.getByLabel('API').selectOption('cdn')
     await page.getByRole('searchbox').fill(ACCOUNT)
     await soon(() => rows(page).count()).toBe(1)
-    await page.getByRole('searchbox').fill('somebody else')
+    await page.getByRole('searchbox').fill('no such caller')
     await page.getByText('No decision matches the filters yet.').waitFor()
     await page.getByRole('searchbox').fill('')
 
@@ -220,7 +220,7 @@ describe.skipIf(!browser)('decisions of the past', () => {
   }
   const find = (page: Page) => page.getByRole('button', { name: 'Search', exact: true }).click()
 
-  test('an operator finds why a request was refused, and what the caller was told', async () => {
+  test('an operator finds why a request was refused, and what its caller read', async () => {
     const secrets = await populate(sidecar.running, WORKER)
     const token = (await issued(sidecar.running, secrets, { user: 'worker' })).value
     const question = credentialQuestion('email', 'X-Auth-Token', token)

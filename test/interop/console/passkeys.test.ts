@@ -46,7 +46,7 @@ function post(page: Page, path: string, body: object): Promise<Answer> {
   )
 }
 
-/** What the browser makes of options, as JSON, or the name of its error. */
+/** The result of the browser for these options, as JSON, or the name of its error. */
 function credential(page: Page, verb: 'create' | 'get', options: unknown): Promise<unknown> {
   return page.evaluate(
     async ([what, given]) => {

@@ -53,7 +53,7 @@ describe.skipIf(!browser)('API keys', () => {
     await page.keyboard.press('Enter')
     await soon(() => clipboard(page)).toContain('portcullis check')
     const command = await clipboard(page)
-    // The key is in no command: somebody pastes it where the first one reads it.
+    // The key is in no command: its user pastes it where the first one reads it.
     expect(await dialog(page).locator('.command').allTextContents()).not.toContainEqual(
       expect.stringContaining(key),
     )

@@ -136,7 +136,7 @@ describe.skipIf(!browser)('security', () => {
   })
 })
 
-describe.skipIf(!browser)('for everybody', () => {
+describe.skipIf(!browser)('for every user', () => {
   test.each(['light', 'dark'] as const)('axe finds nothing in any view (%s)', async (colorScheme) => {
     const { page } = await openFor('olga', HASHES.keys, { colorScheme })
     const look = async (what: string) => expect(await accessibilityFaults(page), what).toEqual([])

@@ -231,7 +231,7 @@ func pacedStreams(service portcullisv1.AuthorizationServiceClient) caller {
 	})
 }
 
-// Each question is a call of its own.
+// Each question is a separate call.
 func pacedCalls(service portcullisv1.AuthorizationServiceClient) caller {
 	return paced(func(ctx context.Context, requests []*portcullisv1.CheckRequest, pace pace, tally func(string)) error {
 		for index := range pace.Count {

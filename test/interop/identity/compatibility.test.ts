@@ -1,4 +1,4 @@
-/** What `http.compatibility` is for: clients that need more of Keystone than the source has, unmodified. */
+/** `http.compatibility` serves clients that need more of Keystone than the source has, unmodified. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -56,7 +56,7 @@ describe.skipIf(!inject('openssl').ok)('https does not wait for a client that', 
     expect(await exchange(idle.http, get, 'http/1.1')).toMatch(/^HTTP\/1.1 200 /)
     const session = http2(idle.http)
     expect((await askOn(session, { path: '/healthz' })).status).toBe(200)
-    // Pings are no requests.
+    // Pings do not count as requests.
     const pinging = setInterval(() => session.destroyed || session.ping(() => {}), 50)
     await new Promise((resolve) => session.once('close', resolve))
     clearInterval(pinging)
@@ -116,7 +116,7 @@ describe.skipIf(!inject('openssl').ok)('over https', () => {
     expect(ofHttp1.status).toBe(431)
     const ofHttp2 = await inHttp2(http, { path: '/healthz', headers: large })
     expect(ofHttp2).toMatchObject({ status: 431, json: ofHttp1.json })
-    // Many small ones are no way around the limit.
+    // Many small ones do not evade the limit.
     const many = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`x-${index}`, 'x'.repeat(200)]),
     )

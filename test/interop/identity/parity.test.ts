@@ -25,7 +25,7 @@ interface World {
   readonly ofProject: string
   readonly ofAccount: string
   readonly unscoped: string
-  /** Of somebody who may ask about every token of the account. */
+  /** Of a user who may ask about every token of the account. */
   readonly administrator: string
 }
 
@@ -121,7 +121,7 @@ const ROWS: readonly Row[] = [
   ['discovery', { method: 'GET', path: '/identity' }, 300],
   ['discovery of the version', { method: 'GET', path: '/identity/v3' }, 200],
   ['OPTIONS', { method: 'OPTIONS', path: TOKENS }, 200],
-  ['a method that there is not', { method: 'PUT', path: TOKENS }, 405],
+  ['an unknown method', { method: 'PUT', path: TOKENS }, 405],
   // The version's path with two slashes in it is served, and others are redirected.
   ['two slashes before the version', { method: 'GET', path: '/identity//v3' }, 200],
   // A redirect would make the client send its password once more, and not every client follows one.
@@ -264,7 +264,7 @@ describe.skipIf(!keystone.ok)('beside a real Keystone', () => {
     if (differs === status) expect(our).toEqual(their)
   })
 
-  /** Keys that there are, with those of what is inside. Which services a catalog has is not compared. */
+  /** Keys that are there, with those of nested objects. The services of a catalog are not compared. */
   const shapeOf = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])]
     if (typeof value !== 'object' || value === null) return value === null ? null : typeof value

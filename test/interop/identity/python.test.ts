@@ -168,7 +168,7 @@ describe.skipIf(!clients.ok).each(schemes)("Keystone's clients, over %s", (schem
       expect((await askWith(address, { 'x-auth-token': ofAccount })).status).toBe(200)
     })
 
-    test('whose middleware uses a validator accepts tokens of every account', async () => {
+    test('accepts tokens of every account if its middleware uses a validator', async () => {
       const address = await startGuard(sidecar.validator)
       const { identityUrl, user, stranger, worker, project } = sidecar
       for (const [login, of] of [

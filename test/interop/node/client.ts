@@ -75,7 +75,7 @@ async function askForLong({ call, requests, deadline_ms = 0 }: Row, pace: Pace) 
   const tally = (key: string) => {
     tallies[key] = (tallies[key] ?? 0) + 1
   }
-  /** Each question is a call of its own. */
+  /** Each question is a separate call. */
   const callByCall = () =>
     new Promise<ServiceError | undefined>((resolve) => {
       const askNext = (index: number) => {

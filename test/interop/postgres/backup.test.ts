@@ -44,7 +44,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     expect(await reasonOf(shared, token)).toBe('ALLOWED')
     expect(await reasonOf(shared, secrets.staticToken)).toBe('ALLOWED')
     expect(await reasonOf(shared, revoked)).toBe('CREDENTIAL_REVOKED')
-    // It has a number of its own, so the audit trail goes on behind the restoration.
+    // It has a new number, so the audit trail goes on behind the restoration.
     await shared.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: false })
     await shared.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: true })
     expect(await reasonOf(shared, token)).toBe('CREDENTIAL_REVOKED')

@@ -1,6 +1,6 @@
 /**
- * Whether a sidecar is ready while its PostgreSQL cannot be reached, hangs, or only has no notifications for
- * it; and whether one is that follows it.
+ * The health of a sidecar while its PostgreSQL cannot be reached, hangs, or only has no notifications for it;
+ * and the health of its follower.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServiceDefinition } from '@grpc/proto-loader'
@@ -140,7 +140,7 @@ describe.skipIf(!programs.ok)('a sidecar on PostgreSQL', () => {
     proxy.refuseListeners(false)
   })
 
-  test('that cannot be asked makes one that follows it unready too, once and for as long, wherever that is asked', async () => {
+  test('that cannot be asked makes its follower unready too, once and for as long, wherever that is asked', async () => {
     const config = `directory:
   staleness_ms: ${STALENESS_MS}
   timeout_ms: 2000

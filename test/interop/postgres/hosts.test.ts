@@ -276,7 +276,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
       return { told, heard, state }
     }
     const [ofB, ofC] = [follow(b), follow(c)]
-    // Before a host knows the changes, it tells the rules alone.
+    // Before a host knows the changes, it sends the rules alone.
     await until(async () =>
       [ofB, ofC].every(({ told }) => told.some(({ valid_for: { seconds } }) => seconds > 0)),
     )

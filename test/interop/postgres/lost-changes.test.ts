@@ -1,6 +1,6 @@
 /**
- * The primary of an asynchronous standby dies with the last change, which was acknowledged: what hosts knew
- * survives their restart, until an operator has ended the tokens of the lost time.
+ * The primary of an asynchronous standby dies with the last change, which was acknowledged. Hosts that knew
+ * it keep that knowledge over a restart, until an operator has ended the tokens of the lost time.
  */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     for (const end of ends.splice(0).toReversed()) await end()
   })
 
-  /** Two servers of which the standby gets nothing any more, and the URL of a directory that names both. */
+  /** Two servers of which the standby no longer gets anything, and the URL of a directory that names both. */
   async function startServers() {
     const primary = await PostgresServer.start(programs.ok ? programs.folder : '')
     ends.push(() => primary.remove())
@@ -131,7 +131,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     expect(await reasonOf(again, later)).toBe('ALLOWED')
   })
 
-  test('opens nothing at a follower that was told of it, restarted or not, whichever hub it finds', async () => {
+  test('opens nothing at a follower that knew of it, restarted or not, whichever hub it finds', async () => {
     const { url, host, secrets, value, follower } = await startLost()
     const fresh = await startHost(url, { beside: host.folder })
     expect(await reasonOf(fresh, value)).toBe('ALLOWED')

@@ -1,6 +1,4 @@
-/**
- * The days of last use of static tokens, from hosts that share a directory, one of which may only read it.
- */
+/** Hosts that share a directory write the days of last use of static tokens; one of them may only read it. */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'

@@ -109,7 +109,7 @@ describe.skipIf(!programs.ok)('two workers that share a directory', () => {
 
   test('a change waits for a worker that hangs, until that worker has ended', async () => {
     expect(await host.stop()).toBe(0)
-    // That it is silent is noticed before the staleness bound ends.
+    // The silence is noticed before the staleness bound ends.
     await startWorkers({ PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '4000' })
     const value = await newToken()
     await cacheInAllWorkers(value)

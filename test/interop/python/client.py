@@ -64,7 +64,7 @@ def ask(channel, row):
 
 
 def ask_for_long(call, method, requests, row):
-    """Asks on several streams or in calls of their own, and says how often it got which answer."""
+    """Asks on several streams or in separate calls, and says how often it got which answer."""
     pace = row["pace"]
     tallies = collections.Counter()
 

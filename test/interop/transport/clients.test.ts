@@ -16,7 +16,7 @@ const STREAMS_MAX = 4
 
 const MEGABYTE = 2 ** 20
 
-/** What a client cannot do, so that its scenario is left out. */
+/** An ability that a client may lack, so that its scenario is left out. */
 type Ability = 'compression'
 
 interface Candidate {

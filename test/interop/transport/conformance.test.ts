@@ -1,7 +1,7 @@
 /**
  * Every case of Connect's conformance suite for a server, against gRPC on sockets, and Connect and gRPC-Web
- * over HTTP. What the runner complains of, and why that is left, is named here. A complaint that no case has
- * any more fails too: so the list says what is true.
+ * over HTTP. The remaining complaints of the runner are named here, with their reasons. A complaint that no
+ * longer has a case fails too, so the list stays true.
  */
 import { describe, expect, test } from 'vitest'
 import {
@@ -52,7 +52,7 @@ describe.skipIf(!tools.ok).each<Conforming>(['sockets', 'http'])('%s', async (tr
     expect(outcomes.length).toBeGreaterThanOrEqual(CASES[transport])
   })
 
-  test.each(left)('what is left: $why', (each) => {
+  test.each(left)('a complaint remains: $why', (each) => {
     const complaints = outcomes.flatMap(({ name, complaints }) =>
       complaints.flatMap((complaint) => isLeft(name, complaint)),
     )

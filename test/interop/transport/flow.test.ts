@@ -27,7 +27,7 @@ test.skipIf(!go.ok)(
   '1,500 batches of 1,000 checks at once on a connection of grpc-go are all answered',
   async () => {
     const client = startClient(go, sidecar.ready.grpc)
-    // To prepare so many calls takes the client longer than a connection may take to come about.
+    // The client takes longer to prepare this many calls than a connection may take to come about.
     expect(
       (await client.ask({ call: 'AuthorizationService/Check', requests: [CHECK] })).error,
     ).toBeUndefined()

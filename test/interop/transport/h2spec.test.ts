@@ -8,10 +8,10 @@ import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
 /** How many cases there are. Fewer would mean that h2spec gave up. */
 const CASES = 146
 
-/** What h2spec asks for. Its requests are no calls, so any path gets the same answer. */
+/** The path of h2spec's requests. They are not calls, so any path gets the same answer. */
 const PATH = '/portcullis.v1.AuthorizationService/Check'
 
-/** What h2spec looks at. */
+/** The servers that h2spec tests. */
 const SUBJECTS = ['sockets', 'HTTP/2 alone'] as const
 type Subject = (typeof SUBJECTS)[number]
 
@@ -32,8 +32,8 @@ describe.skipIf(!tools.ok).each(SUBJECTS)('%s', async (subject) => {
 const ROUNDS_MAX = 5
 
 /**
- * What is no call is answered at its header fields. On a busy machine that answer is complete before the case
- * has sent the frame that it is about, and then the frame is of a stream that is closed: no error. So a case
+ * A request that is not a call is answered at its header fields. On a busy machine that answer is complete
+ * before the case has sent its frame. Then the frame is of a closed stream, which is not an error. So a case
  * that has not passed runs again.
  */
 async function outcomesOf(subject: Subject, program: string): Promise<SpecOutcome[]> {

@@ -87,7 +87,7 @@ describe.skipIf(!curl.ok)('curl', () => {
     expect([status, fields['grpc-status']]).toEqual([200, '12'])
   })
 
-  test('a request that is no call gets an HTTP status that says so', async () => {
+  test('a request that is not a call gets an HTTP status that says so', async () => {
     // Without a body, for the same reason.
     const { status } = await post('Check', Buffer.alloc(0), ['-H', 'content-type: text/plain'])
     expect(status).toBe(415)

@@ -70,7 +70,7 @@ describe('Issue', () => {
     })
     // Keystone's role `member` implies `reader`.
     expect([...(answer.token?.roles ?? [])].sort()).toEqual(roles)
-    // What Keystone says and what the cache holds agree to the second.
+    // The expiry at Keystone and that in the cache agree to the second.
     expect(answer.token?.expiresAt?.getTime()).toBe(token.expiresAt?.getTime())
   })
 

@@ -1,6 +1,6 @@
 /**
- * Disks that a power cut may leave: all that was synced, and of the rest whatever the disk happened to write.
- * A write may be torn between sectors, and a name that no sync of its folder has reached may be there or not.
+ * Disks that a power cut may leave: all synced writes are there, and any part of the others. A write may be
+ * torn between sectors, and a name that no sync of its folder has reached may be there or not.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -8,7 +8,7 @@ import type { Event, Inode, Journal } from './journal.ts'
 
 const SECTOR = 512
 
-/** What of the rest is on the disk. */
+/** The part of the rest that is on the disk. */
 export type Kept =
   /** Nothing. */
   | 'none'
@@ -51,7 +51,7 @@ export function buildDisk(
   for (const [path, inode] of [...disk.names].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const to = join(folder, relative(root, path))
     if (inode.folder) mkdirSync(to, { recursive: true, mode: 0o700 })
-    // What processes share of the log is in memory: after a power cut, anything may be there.
+    // The index that processes share of the log is in memory: after a power cut, anything may be there.
     else if (path.endsWith('-shm')) put(to, Buffer.alloc(SECTOR, Math.floor(random() * 256)))
     else put(to, disk.contentOf(inode))
   }
@@ -109,7 +109,7 @@ class Disk {
     bytes.copy(content.bytes, offset)
   }
 
-  /** What is behind the end of a file is zero when it grows again. */
+  /** Bytes behind the end of a file are zero when it grows again. */
   #cut(inode: Inode, size: number): void {
     const content = this.#of(inode)
     if (size > content.bytes.length) {

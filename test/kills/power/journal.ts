@@ -7,7 +7,10 @@ export interface Inode {
   readonly folder: boolean
 }
 
-/** What was done. `on` is what a sync must reach for it to last: the file, or the folder with the name. */
+/**
+ * An event of the journal. `on` is what a sync must reach for it to last: the file, or the folder with the
+ * name.
+ */
 export type Event = { readonly on: Inode } & (
   | { readonly what: 'write'; readonly offset: number; readonly bytes: Buffer }
   | { readonly what: 'cut'; readonly size: number }
@@ -19,7 +22,7 @@ export type Event = { readonly on: Inode } & (
 
 export interface Journal {
   readonly events: readonly Event[]
-  /** For each event, how many events there are when it lasts; `Infinity`: nobody has synced it. */
+  /** For each event, how many events there are when it lasts; `Infinity`: it was not synced. */
   readonly lasting: readonly number[]
   /** Marks of the test: how many events there were before each. */
   readonly marks: readonly number[]
@@ -48,7 +51,7 @@ class Reader implements Journal {
   syncs = 0
   readonly #inodes = new Map<number, Inode>()
   readonly #names = new Map<string, Inode>()
-  /** Events that nobody has synced yet. */
+  /** Events that are not synced yet. */
   readonly #unsynced = new Map<Inode, number[]>()
   /** Syncs that have begun: how many events there were. */
   readonly #begun = new Map<number, number>()

@@ -32,7 +32,7 @@ export interface Options {
 export interface Found {
   /** Disks that were built and judged. */
   disks: number
-  /** What was written down: writes, names and syncs. */
+  /** The events of the journal: writes, names and syncs. */
   events: number
   syncs: number
   acknowledged: number
@@ -46,7 +46,7 @@ class Lost extends Error {
   }
 }
 
-/** What was known at a mark. */
+/** The facts that were known at a mark. */
 interface Known {
   readonly possible: readonly Possible[]
   readonly files: ReadonlyMap<string, string>

@@ -62,7 +62,7 @@ export const AUTHZEN: readonly Protocol[] = [
   },
 ]
 
-/** Asks as a caller, because where proxies ask not everybody may. */
+/** Asks as a caller, because where proxies ask not every client may. */
 function poster<T>({ sidecar, folder }: RunningSidecar, path: string): (body: object) => Promise<T> {
   const send = connectionTo(sidecar.httpAddress ?? '')
   const callerToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()

@@ -60,7 +60,7 @@ export function streamed(name: string, connect: (address: string) => Transport):
   }
 }
 
-/** Where proxies ask, not everybody may. */
+/** Where proxies ask, not every client may. */
 function asCaller(folder: string): Record<string, string> {
   const callerToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
   return { authorization: `Bearer ${callerToken}` }

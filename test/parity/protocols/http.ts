@@ -1,7 +1,4 @@
-/**
- * One request of HTTP with its headers as they are written: names in any case, and as often as they are
- * there.
- */
+/** One request of HTTP with its headers as they are written: names in any case, and repeated headers. */
 import { Agent, request } from 'node:http'
 import type { Decision } from '../../../engine/index.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
@@ -21,7 +18,7 @@ export interface Answered {
   readonly text: string
 }
 
-/** What Node takes of headers, less what others than the question's take. */
+/** The most that Node takes of headers, less those other than the question's. */
 const HEADERS_BYTES_MAX = 16_000
 
 /** Why a server of HTTP never sees the headers of a question: it has refused them with 431. */
@@ -63,8 +60,8 @@ export function connectionTo(address: string): (exchange: Exchange) => Promise<A
 }
 
 /**
- * What an answer to a proxy or by a middleware says: 200 alone lets a request pass, and a denial
- * has a body.
+ * The facts of an answer to a proxy or by a middleware: 200 alone lets a request pass, and a denial has a
+ * body.
  */
 export function answerOf({ status, headers, text }: Answered): Answer {
   const rulesDigest = headers['x-portcullis-rules-digest'] as string

@@ -20,7 +20,7 @@ import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '.
 import type { Question } from '../questions.ts'
 import { answerOf, connectionTo, tooLong } from './http.ts'
 
-/** What the middleware before the handler of a question is given. */
+/** The middleware before the handler of a question. */
 interface Gate {
   readonly api: string
   readonly options: {

@@ -1,4 +1,4 @@
-/** What proxies ask: Envoy over gRPC and over HTTP, and all others at `/authorize`. */
+/** The protocols of proxies: Envoy over gRPC and over HTTP, and all others at `/authorize`. */
 import { EnvoyClient, type Verdict } from '../../support/proxies/ext-authz.ts'
 import { PROXY_SECRET } from '../../support/proxies/proxied.ts'
 import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
@@ -94,7 +94,7 @@ export const PROXIES: readonly Protocol[] = [
   ...[routedEnvoy, envoyOverHttp, authorize, routedAuthorize],
 ]
 
-/** What Envoy says of a client whose address is none. */
+/** The address that Envoy names for a client without an IP address. */
 const NOWHERE = '/run/client.sock'
 
 /** Asks as a proxy does: with the headers of its client, and with its own. */
@@ -118,7 +118,7 @@ async function asked(
   })
 }
 
-/** What Envoy's route says. */
+/** The settings of Envoy's route. */
 function settingsOf({ api, target }: Question): Readonly<Record<string, string>> {
   const { account, project } = target ?? {}
   return { api, ...(account !== undefined && { account }), ...(project !== undefined && { project }) }

@@ -1,11 +1,11 @@
 /**
- * Puts the edges of the simulation in the place of those of the product, for every import from now on; and
- * the defect that `DEFECT` names.
+ * Puts the edges of the simulation in the place of those of the product, for every import from now on. The
+ * defect that `DEFECT` names is put in its place, too.
  */
 import { registerHooks } from 'node:module'
 import { moduleOf } from '../../world/defects.ts'
 
-/** What imports these modules gets the others, unless it is one of the others. */
+/** Importers of these modules get the others, unless they are among the others. */
 const EDGES: readonly [imported: RegExp, edge: string][] = [
   [/\/node_modules\/@grpc\/grpc-js\//, 'grpc-js.ts'],
   [/\/node_modules\/pg\//, 'pg.ts'],

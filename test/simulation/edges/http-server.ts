@@ -1,4 +1,4 @@
-/** In place of the HTTP server: what its pages ask is on the simulated network. */
+/** In place of the HTTP server: the requests of its pages are on the simulated network. */
 import type { HttpServer, HttpServices } from '../../../sidecar/http/http-server.ts'
 import { network, type Panel } from '../world/network.ts'
 import { thisMachine } from '../world/time.ts'

@@ -1,6 +1,6 @@
 /**
  * In place of `lru-cache`, which takes the space for all its entries at the first one: of 100,000 logins, in
- * a fleet that has some dozens. A cache that gets full tells, because no simulated one may.
+ * a fleet that has some dozens. A cache that gets full throws, because no simulated one may.
  */
 import { LRUCache as Real } from 'lru-cache'
 

@@ -71,7 +71,7 @@ export class Client extends EventEmitter {
     return { rows }
   }
 
-  /** Sends something to the server. What is not answered in time fails, as in `pg`. */
+  /** Sends something to the server. A statement that is not answered in time fails, as in `pg`. */
   #ask(
     timeoutMs: number | undefined,
     arrive: (answer: (result: Rows | ServerError) => void) => void,

@@ -1,5 +1,5 @@
 /**
- * In place of `node:sqlite`: a database is closed when the process that has it open ends, nothing waits for a
+ * In place of `node:sqlite`: a database is closed when the process that has it open ends. Nothing waits for a
  * lock while time stands still, and the disk may be full.
  */
 import { DatabaseSync as Real } from 'node:sqlite'

@@ -1,7 +1,7 @@
 /**
- * The network between the machines of a fleet. Connections are as those of TCP: what is sent on one arrives
- * in its order, or the connection is lost. Calls overtake each other. While two machines are cut off from
- * each other, nothing arrives, and nobody is told.
+ * The network between the machines of a fleet. Connections are as those of TCP: messages on one arrive in
+ * their order, or the connection is lost. Calls overtake each other. While two machines are cut off from each
+ * other, nothing arrives, and neither is notified.
  */
 import {
   type CallContext,
@@ -18,7 +18,7 @@ import {
 import type { FactorServices } from '../../../sidecar/usecases/control-panel/factors.ts'
 import { type Machine, thisMachine, time } from './time.ts'
 
-/** What is sent with a call. */
+/** The metadata of a call. */
 type Fields = ReadonlyMap<string, readonly string[]>
 
 interface Server {
@@ -36,7 +36,7 @@ const BROWSER_MS = 3_000
 /** A browser was not answered. */
 export class Unanswered extends Error {}
 
-/** After so long a server finds out that a connection is dead, in milliseconds. */
+/** After this time a server finds out that a connection is dead, in milliseconds. */
 const DEAD_MS = KEEPALIVE_MS + KEEPALIVE_TIMEOUT_MS
 
 /** How long it takes until a connection that is refused is known to be. */
@@ -104,12 +104,12 @@ class Network {
     return this.#servers.get(this.#shared.get(address)?.() ?? address)
   }
 
-  /** For so long nothing arrives between these two. */
+  /** For this time nothing arrives between these two. */
   cutOff(one: string, other: string, ms: number): void {
     this.#cutOff.set(pair(one, other), time.nowMs + ms)
   }
 
-  /** For so long everything between these two takes longer by `moreMs`. */
+  /** For this time everything between these two takes longer by `moreMs`. */
   slowDown(one: string, other: string, ms: number, moreMs: number): void {
     this.#slow.set(pair(one, other), { untilMs: time.nowMs + ms, ms: moreMs })
   }
@@ -145,7 +145,7 @@ class Network {
     }
   }
 
-  /** Ends every stream from or to this one; both sides are told. */
+  /** Ends every stream from or to this one; both sides are notified. */
   breakStreams(name: string): void {
     for (const stream of this.#streams)
       if (stream.from.name === name || stream.to.name === name) stream.break()
@@ -158,7 +158,7 @@ class Network {
     for (const stream of this.#streams) if (stream.from === machine || stream.to === machine) stream.break()
   }
 
-  /** Something travels. What arrives on a machine that has ended, or at one that is cut off, is lost. */
+  /** Something travels. A message to a machine that has ended, or that is cut off, is lost. */
   travel(from: Machine, to: Machine, arrive: () => void, lost: () => void = () => {}): void {
     const isCutOff = () => this.isCutOff(from.name, to.name)
     if (isCutOff()) lost()
@@ -218,7 +218,7 @@ class Network {
     const stream = new Stream(from, server.machine, reader, () => this.#streams.delete(stream))
     this.#streams.add(stream)
     this.travel(from, server.machine, () => {
-      // What a client has given up does not begin.
+      // A call that its client has given up does not begin.
       if (!stream.isRead) return
       const context = contextOf(from, fields)
       const method = server.methods.get(path)
@@ -235,7 +235,7 @@ class Network {
   }
 
   #refuse(from: Machine, over: (status: CallStatus) => void): void {
-    time.afterOn(from, REFUSED_MS, () => over({ code: STATUS.UNAVAILABLE, message: 'nobody listens' }))
+    time.afterOn(from, REFUSED_MS, () => over({ code: STATUS.UNAVAILABLE, message: 'no server listens' }))
   }
 }
 
@@ -293,12 +293,12 @@ class Stream {
     if (this.#isOver) return
     this.#isOver = true
     const end = () => this.#endAtServer()
-    // A server whose client says nothing any more finds out by itself.
+    // A server whose client no longer says anything finds out by itself.
     if (this.isServed) network.travel(this.from, this.to, end, () => time.afterOn(this.to, DEAD_MS, end))
     else this.#forget()
   }
 
-  /** The connection is reset. Both sides are told. */
+  /** The connection is reset. Both sides are notified. */
   break(): void {
     time.afterOn(this.from, 0, () =>
       this.#over({ code: STATUS.UNAVAILABLE, message: 'the connection is lost' }),

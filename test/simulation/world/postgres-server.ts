@@ -1,7 +1,7 @@
 /**
  * A model of PostgreSQL for a simulated fleet: sessions, transactions one at a time behind the advisory lock,
- * notifications at the commit, a standby that is promoted with or without the last changes. The statements
- * are those of the product, which run on SQLite.
+ * and notifications at the commit. A standby is promoted with or without the last changes. The statements are
+ * those of the product, which run on SQLite.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { Machine, time } from './time.ts'
 
 export type Rows = Record<string, unknown>[]
 
-/** Who has opened a session, and is told of notifications. */
+/** The client of a session, which gets its notifications. */
 export interface SessionListener {
   readonly machine: Machine | undefined
   notified(payload: string): void
@@ -50,7 +50,7 @@ export class PostgresServer {
   #standby: string | undefined
   readonly #sessions = new Set<Session>()
   #sessionIds = 0
-  /** Who has the advisory lock, and who waits for it. */
+  /** The session that has the advisory lock, and those that wait for it. */
   #holder: Session | undefined
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
@@ -173,13 +173,13 @@ export class PostgresServer {
     pick([...this.#sessions])?.terminate()
   }
 
-  /** A machine has ended, and so have its connections. The server is told. */
+  /** A machine has ended, and so have its connections. The server is notified. */
   ended(machine: Machine): void {
     for (const session of [...this.#sessions]) if (session.machine === machine) session.leave()
   }
 
   /**
-   * For about so long nothing that the server says arrives on the sessions of a machine, as when packets are
+   * For about this time no answer of the server arrives on the sessions of a machine, as when packets are
    * lost and sent again. Each session is silent for another time.
    */
   silence(machine: Machine, msOf: () => number): void {
@@ -187,7 +187,7 @@ export class PostgresServer {
       if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
   }
 
-  /** For so long each statement takes `ms` longer: the server has too much to do. */
+  /** For this time each statement takes `ms` longer: the server has too much to do. */
   burden(untilMs: number, ms: number): void {
     this.#burden = { untilMs, ms }
   }
@@ -243,7 +243,7 @@ export class PostgresServer {
     return true
   }
 
-  /** What `portcullis restore --replace --end-tokens` does: no token counts that was issued before. */
+  /** Does the work of `portcullis restore --replace --end-tokens`: no token counts that was issued before. */
   endTokens(nowMs: number): void {
     if (this.#holder !== undefined) return void time.after(1, () => this.endTokens(nowMs))
     const [last] = this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
@@ -254,7 +254,7 @@ export class PostgresServer {
   }
 }
 
-/** A session at the server. What it asks is answered one after the other. */
+/** A session at the server. Its statements are answered one after the other. */
 export class Session {
   readonly id: number
   /** Until then what the server says is on its way. */
@@ -352,7 +352,7 @@ function inSqlite(text: string): string {
   return text.replaceAll(/\$(\d+)/g, '?$1')
 }
 
-/** What a statement answers, as PostgreSQL would write it. */
+/** The answer to a statement, as PostgreSQL would write it. */
 export function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
   const rows = statement.all(...values) as Rows
   for (const row of rows)

@@ -4,7 +4,7 @@ import crypto from 'node:crypto'
 /** The beginning of an Ed25519 private key in DER (PKCS #8); 32 random bytes follow. */
 const ED25519_DER = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** What takes the place of functions of `node:crypto`. */
+/** The replacements of functions of `node:crypto`. */
 export function seeded() {
   const bytes = (size: number) =>
     Buffer.from(Array.from({ length: size }, () => Math.floor(Math.random() * 256)))

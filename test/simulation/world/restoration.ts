@@ -1,4 +1,4 @@
-/** What a restoration writes into a directory. */
+/** The records that a restoration writes into a directory. */
 import { DatabaseSync } from 'node:sqlite'
 import { PASSING_TABLES } from '../../../sidecar/directory/schema.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The time of a simulated fleet. All that the product knows of time comes from here: timers, the wall clock,
- * the monotonic clock and the disk's. Each machine has clocks of its own, which run at a rate of their own.
- * Nothing waits: the next timer is due at once.
+ * the monotonic clock and the disk's. Each machine has separate clocks, which run at different rates. Nothing
+ * waits: the next timer is due at once.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import crypto from 'node:crypto'
@@ -12,7 +12,7 @@ import zlib from 'node:zlib'
 import { DueHeap } from '../../world/due.ts'
 import { seeded } from './randomness.ts'
 
-/** A process of the fleet. What it has begun goes on only while it lives. */
+/** A process of the fleet. Its work goes on only while it lives. */
 export class Machine {
   readonly name: string
   /** How fast its clocks run. */
@@ -29,9 +29,9 @@ export class Machine {
   diskFailsUntilMs = 0
   /** Until then the disk has no room for more. */
   diskFullUntilMs = 0
-  /** What it has open, with how that is closed. */
+  /** Its open files and connections, with the ways to close them. */
   readonly open = new Map<unknown, () => void>()
-  /** What was due meanwhile, in its order. */
+  /** The actions that were due meanwhile, in their order. */
   readonly backlog: (() => void)[] = []
   /** Timers that it has set, and what is on its way to it. */
   awaited = 0
@@ -105,7 +105,7 @@ class Time {
     return this.atOn(machine, this.nowMs + Math.max(0, ms), run)
   }
 
-  /** As `afterOn`. What is for the same time is done in its order. */
+  /** As `afterOn`. Actions for the same time are done in their order. */
   atOn(machine: Machine | undefined, atMs: number, run: () => void): { cancel(): void } {
     if (machine === undefined) return this.#at(atMs, run)
     let isOver = false
@@ -139,7 +139,7 @@ class Time {
     })
   }
 
-  /** Lets so much time pass, and everything happen that is due in it. */
+  /** Lets this much time pass, and every action happen that is due in it. */
   async pass(ms: number): Promise<void> {
     const endMs = this.nowMs + ms
     for (let next = this.#due.first; next !== undefined && next.atMs <= endMs; next = this.#due.first) {
@@ -152,7 +152,9 @@ class Time {
     this.nowMs = endMs
   }
 
-  /** Lets time pass until the promise is settled. @throws what it rejects with, or an Error after so long */
+  /**
+   * Lets time pass until the promise is settled. @throws what it rejects with, or an Error after this time
+   */
   async until<T>(promise: Promise<T>, withinMs: number): Promise<T> {
     let settled = false
     const ended = () => {
@@ -175,7 +177,7 @@ class Time {
     while (this.#turns > 0 || this.#outside > 0 || isBusyOutside())
   }
 
-  /** What the wall clock of a machine says, in milliseconds since the epoch. */
+  /** The wall clock of a machine, in milliseconds since the epoch. */
   wallMs({ rate, wallAheadMs }: Pick<Machine, 'rate' | 'wallAheadMs'> = { rate: 1, wallAheadMs: 0 }): number {
     return Math.floor(WALL_MS + this.nowMs * rate + wallAheadMs)
   }
@@ -269,7 +271,7 @@ class Time {
     this.#installFiles()
   }
 
-  /** What a process has open is closed when it ends. */
+  /** The open files of a process are closed when it ends. */
   #installFiles(): void {
     const { openSync, close } = fs
     const open = (...given: Parameters<typeof openSync>) => {

@@ -1,9 +1,9 @@
-/** What the edges of the simulation find: of the fleet that is simulated now. */
+/** The values that the edges of the simulation find: those of the fleet that is simulated now. */
 import type { SQLInputValue } from 'node:sqlite'
 import type { DirectoryFile } from './directory-file.ts'
 import type { PostgresServer, Rows } from './postgres-server.ts'
 
-/** What the truth asks, without delay. */
+/** The directory that the truth asks, without delay. */
 export interface DirectoryItself {
   onCommit: () => void
   all(text: string, values?: readonly SQLInputValue[]): Rows
@@ -11,7 +11,7 @@ export interface DirectoryItself {
 }
 
 export const world: {
-  /** Where a file is the directory, nobody asks it. */
+  /** Where a file is the directory, it is not asked. */
   postgres: PostgresServer
   file: DirectoryFile | undefined
   /** That of the two which the fleet has. */

@@ -1,4 +1,4 @@
-"""Makes, uses and deletes application credentials with openstacksdk, and prints what came of it as JSON."""
+"""Makes, uses and deletes application credentials with openstacksdk, and prints the results as JSON."""
 
 import json
 import sys

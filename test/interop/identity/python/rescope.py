@@ -1,4 +1,4 @@
-"""Logs in without a scope, lists the scopes, exchanges the token for each, and prints what came of it as JSON."""
+"""Logs in without a scope, lists the scopes, exchanges the token for each, and prints the results as JSON."""
 
 import json
 import sys

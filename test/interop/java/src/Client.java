@@ -178,7 +178,7 @@ final class Client {
       else askCalls();
     }
 
-    /** Each question is a call of its own. */
+    /** Each question is a separate call. */
     private void askCalls() {
       try {
         for (int index = 0; index < pace.get("count").getAsInt(); index++) {

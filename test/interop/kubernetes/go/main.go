@@ -1,5 +1,6 @@
-// Reads manifests of Kubernetes as a cluster would: kustomizations are built, every document is decoded strictly into the type of
-// its kind, and pods are held to the restricted Pod Security Standard by the code of the admission controller.
+// Reads manifests of Kubernetes as a cluster would. Kustomizations are built, and every document is decoded
+// strictly into the type of its kind. The code of the admission controller holds pods to the restricted Pod
+// Security Standard.
 //
 //	manifests FOLDER    a kustomization
 //	manifests -         a stream of YAML documents on standard input

@@ -114,7 +114,7 @@ async fn ask(pool: &DescriptorPool, channel: Channel, row: Row) -> Result<(), St
     let mut request = Request::new(tokio_stream::iter(requests));
     *request.metadata_mut() = metadata(&row.metadata)?;
     request.set_timeout(deadline);
-    // tonic tells the server of the deadline, and leaves it to the caller to keep it.
+    // tonic sends the deadline to the server, and leaves it to the caller to keep it.
     let answered = async {
         let mut responses = client.streaming(request, path, codec).await?.into_inner();
         let mut number = 0;
@@ -166,7 +166,7 @@ async fn ask_for_long(
     outcome
 }
 
-/// Each question is a call of its own.
+/// Each question is a separate call.
 async fn ask_calls(
     mut client: tonic::client::Grpc<Channel>,
     path: http::uri::PathAndQuery,

@@ -21,7 +21,7 @@ export interface Ending {
 /** A call, as any transport can offer it. */
 export interface Call {
   readonly metadata: readonly Field[]
-  /** What is left until the deadline. */
+  /** The time that is left until the deadline. */
   readonly timeoutMs: number | undefined
   /** The requests as they come; for a method with one request, that one. */
   readonly requests: AsyncIterable<Buffer>
@@ -30,7 +30,7 @@ export interface Call {
   send(message: Buffer): Promise<void>
 }
 
-/** What the runner asks of a server. */
+/** The wishes of the runner for a server. */
 export interface Wishes {
   readonly tls?: { readonly certificate: Buffer; readonly key: Buffer; readonly clientCa: Buffer | undefined }
   readonly maxMessageBytes: number | undefined
@@ -45,7 +45,7 @@ export interface Method {
   readonly handle: Handler
 }
 
-/** What all requests have in common, as proto-loader reads them. */
+/** The fields that all requests have in common, as proto-loader reads them. */
 interface Request {
   readonly response_definition: Definition | null
   readonly full_duplex?: boolean
@@ -125,7 +125,7 @@ class Exchange {
     }
   }
 
-  /** What was seen of the request. It is repeated once. */
+  /** The facts that were seen of the request. It is repeated once. */
   #info(): object {
     const requests = this.#seen
     this.#seen = []
