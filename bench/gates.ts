@@ -201,6 +201,10 @@ export const gates: readonly Gate[] = [
     ...figure('fleet', 'memory', 20_000),
     because: 'a stream of HTTP/2 and a place among the changes: some kilobytes, and no queue',
   },
+  {
+    ...ratio('fleet', 'large-change', 5),
+    because: 'a hub reads the change once and tells its followers in slices, and its checks have their turn',
+  },
   { ...ratio('fleet', 'tier', 2), because: 'a hub between reads a response and writes another one' },
   { ...ratio('signals', 'shadow-claims', 1.03), because: COMPARING },
   { ...ratio('signals', 'shadow-iam-token', 1.03), because: COMPARING },

@@ -1,20 +1,26 @@
 /**
  * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of
- * a revocation, the memory of a hub for a follower, and the effect of killing a hub.
+ * a revocation, the memory of a hub for a follower, and the effects of a very large change and of killing a
+ * hub.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { openPostgres } from '../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { obtainPostgres } from '../../test/support/postgres/postgres-programs.ts'
 import { PostgresServer } from '../../test/support/postgres/server.ts'
 import { CommandFailed } from '../harness/command.ts'
+import { connectLoad } from '../harness/contender.ts'
+import { BUSY, CHECK_PATH } from '../harness/grpc.ts'
+import { type Latencies, latencyOf } from '../harness/latency.ts'
 import { comparedRow, singleRow } from '../harness/rows.ts'
 import { Skips } from '../harness/skips.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
 import { startSidecar, startSidecarOn } from '../servers/start.ts'
+import { checkQuestion } from '../workloads/checks.ts'
 import { Followers } from '../workloads/followers.ts'
 import { newDataFolder } from '../workloads/tokens.ts'
 
@@ -23,11 +29,24 @@ export const fleetSuite: Suite = { name: 'fleet', run }
 interface Effort {
   readonly sizes: readonly number[]
   readonly revocations: number
+  /** The large change: at this number of followers, of this number of records, so often. */
+  readonly large: {
+    readonly followers: number
+    readonly records: number
+    readonly rounds: number
+    readonly calls: number
+  }
 }
 
 const SIZES: Record<Size, Effort> = {
-  full: { sizes: [100, 1_000, 10_000], revocations: 20 },
-  smoke: { sizes: [4], revocations: 2 },
+  full: {
+    ...{ sizes: [100, 1_000, 10_000], revocations: 20 },
+    large: { followers: 1_000, records: 100_000, rounds: 5, calls: 20_000 },
+  },
+  smoke: {
+    ...{ sizes: [4], revocations: 2 },
+    large: { followers: 4, records: 12_000, rounds: 2, calls: 200 },
+  },
 }
 
 /** Of each hub, for the followers. */
@@ -35,6 +54,12 @@ const CALLER_TOKEN = 'follower-caller-token-0123456789abcdef'
 
 const METHOD =
   'Half of the followers on each of two sidecars, 100 streams on a connection, all of one process. Another process commits a revocation in PostgreSQL; the time runs from its beginning until a follower has read its response. The value is the median over the revocations of the time of the last follower; the percentiles are over all followers and revocations. Driver, hubs and PostgreSQL share the processors.'
+const LARGE_METHOD =
+  'The 99th percentile of the latency of checks at one of the hubs, 8 connections × 16 in flight: while a change is made and until the last follower has a revocation after it, and in as many calls after that. The change is one transaction, and the records are written by one statement. The suite fails if a follower has the revocation later than two seconds after the change.'
+/** After a change of any size. */
+const IN_STEP_MS = 2_000
+/** After that the next revocation is made. */
+const HEARD_MS = 500
 const MEMORY_METHOD =
   'Resident memory of a hub after a garbage collection, with its followers and before them, divided by their number.'
 const FAILOVER_METHOD =
@@ -45,7 +70,10 @@ const TIER_METHOD =
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const effort = SIZES[size]
-  const ids = [...effort.sizes.map((count) => `last-of-${count}`), 'memory', 'failover', 'tier']
+  const ids = [
+    ...effort.sizes.map((count) => `last-of-${count}`),
+    ...['large-change', 'memory', 'failover', 'tier'],
+  ]
   const skips = new Skips()
   const programs = await skips.obtain(ids, async () => {
     const found = await obtainPostgres()
@@ -57,7 +85,10 @@ async function run(size: Size): Promise<SuiteReport> {
   stack.defer(() => server.remove())
   const fleet = await Fleet.start(stack, await server.newDatabase())
   const rows: Row[] = []
-  for (const count of effort.sizes) rows.push(await fleet.lastOf(count, effort))
+  for (const count of effort.sizes) {
+    rows.push(await fleet.lastOf(count, effort))
+    if (count === effort.large.followers) rows.push(await fleet.largeChangeRow(effort.large))
+  }
   rows.push(fleet.memoryRow(), await fleet.tierRow(effort), await fleet.failoverRow())
   return { rows, skipped: [], answersChecked: rows.length }
 }
@@ -147,6 +178,59 @@ class Fleet {
         latency: { ...percentilesOf(all), inFlight: count },
       },
     )
+  }
+
+  async largeChangeRow({ followers, records, rounds, calls }: Effort['large']): Promise<Row> {
+    const [hub] = this.#hubs
+    const load = await connectLoad(hub.ready.grpc, BUSY, this.#stack)
+    const question = checkQuestion({ api: 'iam', credentials: [] })
+    const [answer] = await load.ask(CHECK_PATH, [question])
+    const workload = { path: CHECK_PATH, questions: [question], answerBytes: [answer?.length ?? 0] }
+    await load.run(workload, calls)
+    const samples: { quiet: number[]; changing: number[] } = { quiet: [], changing: [] }
+    for (let round = 0; round < rounds; round++) {
+      let isOver = false
+      const inStep = this.#inStepAfter(records).finally(() => {
+        isOver = true
+      })
+      const changing: Latencies[] = []
+      while (!isOver) changing.push(await load.run(workload, calls))
+      await inStep
+      const quiet: Latencies[] = []
+      for (const _run of changing) quiet.push(await load.run(workload, calls))
+      samples.changing.push(latencyOf(changing).p99Microseconds)
+      samples.quiet.push(latencyOf(quiet).p99Microseconds)
+    }
+    return comparedRow(
+      {
+        id: 'large-change',
+        what: `checks at a hub of ${followers.toLocaleString('en')} followers, a change of ${records.toLocaleString('en')} records, p99`,
+        method: LARGE_METHOD,
+      },
+      'µs',
+      { name: 'while it is made', samples: samples.changing },
+      { name: 'afterwards', samples: samples.quiet },
+    )
+  }
+
+  /** Makes a change of that many records. @throws Error if a follower is late with what comes after it */
+  async #inStepAfter(records: number): Promise<void> {
+    await this.#store.change('a benchmark', async ({ writer }) => {
+      await writer.queries.all(
+        `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
+         SELECT :at, 'a benchmark', 'service_user.disable', 'fleet', '', '{}', 'user:' || number
+         FROM generate_series(1, :records) AS number`,
+        { at: writer.nowMs, records: records - 1 },
+      )
+      await writer.record('account.enable', { account: 'fleet', name: 'fleet' })
+    })
+    // A revocation that a hub reads together with the change is not named: all is void then.
+    for (const madeAtMs = performance.now(); ; ) {
+      const heard = this.#revoke(...this.#followers).then(() => true)
+      if (await Promise.race([heard, delay(HEARD_MS, false)])) return
+      if (performance.now() - madeAtMs > IN_STEP_MS)
+        throw new Error(`a follower was not in step within ${IN_STEP_MS} ms of a change`)
+    }
   }
 
   memoryRow(): Row {

@@ -122,11 +122,11 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'fleet',
     {
-      answersChecked: 4,
-      compared: ['tier'],
+      answersChecked: 5,
+      compared: ['large-change', 'tier'],
       alone: ['last-of-4', 'memory', 'failover'],
       timed: ['last-of-4'],
-      optional: ['last-of-4', 'memory', 'failover', 'tier'],
+      optional: ['last-of-4', 'large-change', 'memory', 'failover', 'tier'],
     },
   ],
   [
