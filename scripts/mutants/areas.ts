@@ -133,7 +133,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       { files: panel('search'), tests: judges('usecases/panel-search') },
       { files: usecases('intake'), tests: judges('control-panel/intake') },
-      { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
+      {
+        files: usecases('audit-retention'),
+        tests: judges('usecases/audit-retention', 'administration/audit-retention'),
+      },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
         files: panel('log-in', 'confirm-session', 'session', 'panel-call', 'factors', 'second-factors'),

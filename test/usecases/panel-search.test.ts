@@ -94,6 +94,14 @@ test.each<[what: string, question: Partial<SearchQuestion>, query: () => Promise
   expect(asked).toEqual([{ query: await query(), turn }])
 })
 
+test('a text that is not one token is refused, and the log is not searched', async () => {
+  const { find, asked } = newLog()
+  expect(await outcomeOf(() => find({ token: new Secret('one, two') }))).toBe(
+    'INVALID_ARGUMENT: token: expected one token, alone or behind its header and its scheme',
+  )
+  expect(asked).toEqual([])
+})
+
 test.each([
   ['that does not answer', () => new RangeError('a defect')],
   ['that has too much to do', () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' })],

@@ -149,7 +149,7 @@ export async function addPasskey(
     if (!(await new FactorChange(change).useChallenge(challenge))) throw callError('PASSKEY_REFUSED', {})
     expectRoom(await records.passkeys(own.user.id))
     await new FactorChange(change).addPasskey(own.user, { ...passkey, name: made.name })
-    return found(await records.passkey(passkey.id), 'passkey')
+    return (await records.passkey(passkey.id)) as PasskeyRecord
   }, 'the passkey')
 }
 
