@@ -29,7 +29,7 @@ export const fleetSuite: Suite = { name: 'fleet', run }
 interface Effort {
   readonly sizes: readonly number[]
   readonly revocations: number
-  /** The large change: at this number of followers, of this number of records, so often. */
+  /** The large change: the number of followers and of records, and how many times it is made. */
   readonly large: {
     readonly followers: number
     readonly records: number
