@@ -313,3 +313,59 @@ test('application credentials are listed and deleted', async () => {
 test('a call without a credential is refused', async () => {
   expect(await ask(presenting(), 'getAccount', { account })).toMatch(/^REQUESTER_NOT_AUTHENTICATED/)
 })
+
+describe('in words', () => {
+  const asService = (more: object) => ['createServiceUser', { permissions: [WHOLE], ...more }] as const
+  const asPerson = (more: object) => ['createControlPanelUser', more] as const
+  const role = 'expected the name of a role, for example iam.admin'
+
+  test.each<[what: string, asked: readonly [string, object], outcome: string]>([
+    ['a role with a space', asService({ roles: ['a', 'a b'] }), `INVALID_ARGUMENT: roles[1]: ${role}`],
+    ['a role that ends with a dot', asPerson({ roles: ['iam.'] }), `INVALID_ARGUMENT: roles[0]: ${role}`],
+    ['a long role', asPerson({ roles: ['a'.repeat(65)] }), `INVALID_ARGUMENT: roles[0]: ${role}`],
+    [
+      'too many roles',
+      asService({ roles: Array(101).fill('a') }),
+      'INVALID_ARGUMENT: roles: expected at most 100 roles, not 101',
+    ],
+    [
+      'too many projects',
+      asService({ permissions: [{ scope: 'projects', projects: Array(1_001).fill('alpha') }] }),
+      'INVALID_ARGUMENT: permissions: expected at most 1000 projects selected, not 1001',
+    ],
+    ['a service user without a name', asService({ name: '' }), 'INVALID_ARGUMENT: name: expected '],
+    ['a person without a name', asPerson({ name: '' }), 'INVALID_ARGUMENT: name: expected '],
+  ])('%s is refused', async (_what, [operation, more], outcome) => {
+    const request = { account, name: 'robot', ...more } as never
+    expect(await ask(root, operation as 'createServiceUser', request)).toEqual(
+      expect.stringContaining(outcome),
+    )
+  })
+
+  test.each(['createServiceUser', 'createControlPanelUser'] as const)(
+    '%s names the user that is there already',
+    async (operation) => {
+      const request = { account, name: 'robot', permissions: [WHOLE] } as never
+      await done(operation, request)
+      expect(await ask(root, operation, request)).toBe('ALREADY_EXISTS: user `robot` already exists')
+    },
+  )
+
+  test('the longest role, the most roles and the most projects are accepted', async () => {
+    await run(TESTER, 'createProject', { account, name: 'alpha' })
+    const roles = ['a'.repeat(64), ...Array.from({ length: 99 }, (_, index) => `r${index}`)]
+    const permissions = [{ scope: 'projects' as const, projects: Array(1_000).fill('alpha') as string[] }]
+    const { user } = await done('createServiceUser', { account, name: 'robot', permissions, roles })
+    expect(user.roles).toHaveLength(100)
+    expect(user.permissions).toEqual([ALPHA])
+  })
+
+  test('a user without more has no role and is no owner', async () => {
+    expect(await done('createControlPanelUser', { account, name: 'pia' })).toMatchObject({
+      ...{ roles: [], owner: false },
+    })
+    expect((await done('createServiceUser', { account, name: 'robot', permissions: [] })).user.roles).toEqual(
+      [],
+    )
+  })
+})
