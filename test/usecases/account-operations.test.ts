@@ -207,3 +207,29 @@ describe('address restrictions', () => {
     expect(turns).toBeLessThan(20)
   })
 })
+
+test.each<[what: string, operation: 'createAccount' | 'createProject', request: object, outcome: string]>([
+  ['an account without a number', 'createAccount', { account: '' }, 'INVALID_ARGUMENT: account: expected '],
+  ['a project without a name', 'createProject', { name: '' }, 'INVALID_ARGUMENT: name: expected '],
+])('%s is refused', async (_what, operation, request, outcome) => {
+  const asked = { account, ...request } as never
+  expect(await ask(root, operation, asked)).toEqual(expect.stringContaining(outcome))
+})
+
+test('an account and a project that are there already are named', async () => {
+  expect(await ask(root, 'createAccount', { account })).toBe(
+    `ALREADY_EXISTS: account \`${account}\` already exists`,
+  )
+  await done('createProject', { account, name: 'alpha' })
+  expect(await ask(root, 'createProject', { account, name: 'alpha' })).toBe(
+    'ALREADY_EXISTS: project `alpha` already exists',
+  )
+})
+
+test('an account and a project that are enabled already are not enabled again', async () => {
+  await done('createProject', { account, name: 'alpha' })
+  const before = await actionsIn()
+  await done('updateAccount', { account, enabled: true })
+  await done('updateProject', { account, name: 'alpha', enabled: true })
+  expect(await actionsIn()).toEqual(before)
+})

@@ -369,3 +369,13 @@ describe('in words', () => {
     )
   })
 })
+
+test('a static token that is there already, and an IAM token that is not, are named', async () => {
+  await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
+  const key = { account, userName: 'pia', name: 'key' }
+  await done('createStaticToken', key)
+  expect(await ask(root, 'createStaticToken', key)).toBe('ALREADY_EXISTS: static token `key` already exists')
+  expect(await ask(root, 'copyControlPanelUserToken', { account, name: 'pia' })).toBe(
+    'NOT_FOUND: there is no such IAM token of control panel user `pia`; reissue makes one',
+  )
+})
