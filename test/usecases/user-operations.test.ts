@@ -360,7 +360,7 @@ describe('in words', () => {
     expect(user.permissions).toEqual([ALPHA])
   })
 
-  test('a user without more has no role and is no owner', async () => {
+  test('a new user has no role, and does not own the account', async () => {
     expect(await done('createControlPanelUser', { account, name: 'pia' })).toMatchObject({
       ...{ roles: [], owner: false },
     })
@@ -370,7 +370,7 @@ describe('in words', () => {
   })
 })
 
-test('a static token that is there already, and an IAM token that is not, are named', async () => {
+test('an existing static token and a missing IAM token are named', async () => {
   await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
   const key = { account, userName: 'pia', name: 'key' }
   await done('createStaticToken', key)
