@@ -13,7 +13,7 @@ import type {
   RevocationRecord,
   StaticTokenRecord,
   UserRecord,
-} from '../usecases/administration/named-records.ts'
+} from '../usecases/administration/returned-records.ts'
 import type { PanelToken } from '../usecases/administration/tokens.ts'
 import type { RequestedPermission } from '../usecases/administration/users.ts'
 

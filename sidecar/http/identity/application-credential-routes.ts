@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import { readTime, TIME_RANGE, type WrittenTime } from '../../base/written-time.ts'
-import type { ApplicationCredentialRecord } from '../../usecases/administration/named-records.ts'
+import type { ApplicationCredentialRecord } from '../../usecases/administration/returned-records.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import {
   type CredentialServices,

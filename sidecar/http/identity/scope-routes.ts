@@ -4,7 +4,11 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
-import type { AccountRecord, ProjectRecord, UserRecord } from '../../usecases/administration/named-records.ts'
+import type {
+  AccountRecord,
+  ProjectRecord,
+  UserRecord,
+} from '../../usecases/administration/returned-records.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import type { IdentityServices } from '../../usecases/identity/identity-token.ts'
 
