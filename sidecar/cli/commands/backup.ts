@@ -14,7 +14,7 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
   addHelpParts(backup, {
     examples: ['backup directory.backup', 'backup directory.backup --keys keys.backup --json'],
     notes: [
-      'The file contains password hashes. A thief of both files can sign tokens.',
+      'The file contains password hashes. Both files together are enough to sign tokens.',
       'The configuration, the matrix, certificates and the files of the audit archive are files already: copy them yourself.',
     ],
   }).action(async (file: string, options: BackupOptions) => {

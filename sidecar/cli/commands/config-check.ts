@@ -134,17 +134,14 @@ async function rulesOf(config: Config): Promise<{ engine: Engine; isOwn: boolean
     return own
   const { inspectPromotion } = await import('../../directory/inspect.ts')
   const { readContent } = await import('../../rules/matrix-file/matrix-content.ts')
-  let promotion: Awaited<ReturnType<typeof inspectPromotion>>
-  try {
-    promotion = await inspectPromotion({ file, shared: undefined })
-  } catch {
-    // The doctor says what is wrong with the directory.
-    return own
+  const promoted = async () => {
+    const { wasPromoted, inForce } = await inspectPromotion({ file, shared: undefined })
+    if (inForce === undefined) return { ...own, isOwn: !wasPromoted }
+    const { matrix } = await readContent(inForce, new AbortController().signal)
+    return { engine: compile(matrix, { strict: config.strict }), isOwn: false }
   }
-  const { wasPromoted, inForce } = promotion
-  if (inForce === undefined) return { ...own, isOwn: !wasPromoted }
-  const { matrix } = await readContent(inForce, new AbortController().signal)
-  return { engine: compile(matrix, { strict: config.strict }), isOwn: false }
+  // The doctor says what is wrong with the directory, or with the matrix in it.
+  return promoted().catch(() => own)
 }
 
 async function checkShadow({ matrix_shadow: path }: Config): Promise<void> {

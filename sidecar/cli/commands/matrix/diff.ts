@@ -35,7 +35,7 @@ export function addDiffCommand(matrix: Command): void {
       '0 done, 1 a flip that --fail-on names is not signed off, or with --fail-on NEW is not finished, 2 no answer',
     notes: [
       'A looser fact counts as opened, and a tighter one as closed. A fact of a kind that is neither counts as both.',
-      'A revision is said as one: with `git:` or --base. A name that could be a file as well is refused, and so is a name that several branches and tags have.',
+      'Mark a revision with `git:` or --base. A name that could be a file as well is refused, and so is a name that several branches and tags have.',
       'A matrix that does not declare its conflicts as it should is compared all the same, with its problems beside.',
       'Text and Markdown list the first 100 of each kind of change and count the others; JSON has all.',
     ],
