@@ -6,8 +6,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { MatrixVersionRecords } from '../../sidecar/directory/matrix-versions.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { MatrixRollout } from '../../sidecar/usecases/matrix-rollout.ts'
 import type { Shadow } from '../../sidecar/usecases/shadow.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
 import { byToken } from '../support/sidecar/services.ts'
 
@@ -177,9 +179,24 @@ describe('a promotion', () => {
   })
 })
 
+test('a promotion where another promoted matrix was in force keeps no other one', async () => {
+  await promote(rolloutOf(CONFIGURED))
+  const later = { ...rolloutOf(NEXT), shadow: { ...SHADOW, engine: compile(IN_FORCE), matrix: IN_FORCE } }
+  const [shadowDigest, digest] = [digestOf(IN_FORCE), digestOf(NEXT)]
+  expect(await promote(later, { shadowDigest, digest, reason: 'x'.repeat(1_000) })).toBeUndefined()
+  expect((await versionsOf()).map(([version]) => version)).toEqual([IN_FORCE, NEXT, CONFIGURED].map(digestOf))
+  // The process that answers may know less than the directory.
+  expect(await promote(rolloutOf(CONFIGURED))).toBe(replaced('the matrix in force', CONFIGURED, IN_FORCE))
+})
+
+test('a program without the rules of a sidecar cannot ask for the rollout', async () => {
+  const asked = run(administration, TESTER, 'getMatrixRollout', { matrices: false, toDigest: '' })
+  await expect(asked).rejects.toThrow(new TypeError('expected the rules of a sidecar'))
+})
+
 test.each<[what: string, reason: string]>([
   ['empty', ''],
-  ['white space', ' \t '],
+  ['white space', '   '],
   ['longer than 1,000 characters', 'x'.repeat(1_001)],
   ['with a line feed', 'one\ntwo'],
   ['with a mark of text direction', 'one\u202etwo'],
@@ -213,6 +230,30 @@ describe('the way back', () => {
     const request = { digest: digestOf(IN_FORCE), reason: 'none', to: 'configured' } as const
     expect(await askAnew(root, 'rollBackMatrix', request, { rollout: rolloutOf(CONFIGURED) })).toBe(
       replaced('the matrix in force', IN_FORCE, CONFIGURED),
+    )
+  })
+
+  const GONE = 'NOT_FOUND: there is no earlier matrix among the last ten'
+  test.each<[to: NonNullable<OperationRequest<'rollBackMatrix'>['to']>, refusal: string]>([
+    ['previous', GONE],
+    ['configured', 'NOT_FOUND: there is no promoted matrix'],
+    [{ digest: digestOf(NEXT) }, `${GONE} with that digest`],
+    [{ digest: '' }, `${GONE} with that digest`],
+  ])('to %j is refused where nothing was promoted', async (to, refusal) => {
+    expect(await rollBack(rolloutOf(CONFIGURED), to, digestOf(CONFIGURED))).toBe(refusal)
+  })
+
+  test('leads to the matrix before, past the configured one, and to a named one', async () => {
+    await promote(rolloutOf(CONFIGURED))
+    await rollBack(rolloutOf(NEXT), 'configured')
+    // That of the configuration is in force, and it is the last but one of those that are kept.
+    expect(await rollBack(rolloutOf(CONFIGURED), 'previous', digestOf(CONFIGURED))).toBeUndefined()
+    expect((await versionsOf())[0]?.[0]).toBe(digestOf(NEXT))
+    const unknown = { digest: digestOf(IN_FORCE) }
+    expect(await rollBack(rolloutOf(NEXT), unknown)).toBe(`${GONE} with that digest`)
+    await rollBack(rolloutOf(NEXT), 'configured')
+    expect(await rollBack(rolloutOf(CONFIGURED), { digest: '' }, digestOf(CONFIGURED))).toBe(
+      `${GONE} with that digest`,
     )
   })
 
