@@ -1,5 +1,8 @@
 /** The effects and answers of each operation on accounts, their projects and their addresses. */
+
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { THIS_MACHINE } from '../../sidecar/base/ip-address.ts'
+import { ChangeWriter } from '../../sidecar/directory/change-writer.ts'
 import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
@@ -117,7 +120,13 @@ describe('address restrictions', () => {
     const request = { account: HOME, ranges: ['10.0.0.1', '10.0.0.0/33', 'host.example'] }
     expect(await set(root, request.ranges)).toBe(refusal)
     expect(await ask(root, 'previewAddressRestriction', request)).toBe(refusal)
-    expect(await set(root, Array(1_001).fill('10.0.0.0/8'))).toMatch(/^INVALID_ARGUMENT: ranges: /)
+    const [most, tooMany] = [1_000, 1_001].map((count) => Array<string>(count).fill('10.0.0.0/8'))
+    expect(await ask(root, 'previewAddressRestriction', { ...request, ranges: most ?? [] })).toMatchObject({
+      requester: { allowed: true },
+    })
+    expect(await set(root, tooMany ?? [])).toBe(
+      'INVALID_ARGUMENT: ranges: expected at most 1000 ranges, not 1001',
+    )
     expect(await done('getAddressRestriction', { account: HOME })).toEqual({ ranges: [] })
   })
 
@@ -193,6 +202,35 @@ describe('address restrictions', () => {
     })
   })
 
+  test('name each user at each address once, and skip what is not an address', async () => {
+    const seen = [
+      ...([
+        ['tester', 'unix socket'],
+        ['tester', '::ffff:192.0.2.7'],
+        ['tester', '192.0.2.7'],
+      ] as const),
+      ...([
+        ['owner', 'somewhere'],
+        ['pia', '192.0.2.7'],
+      ] as const),
+    ]
+    expect(await preview(root, OUTSIDE, seen)).toMatchObject({
+      others: [
+        { who: 'tester', address: THIS_MACHINE },
+        { who: 'tester', address: '192.0.2.7' },
+        { who: 'pia', address: '192.0.2.7' },
+      ],
+    })
+  })
+
+  test('a program of this process is at no address, and may look and set', async () => {
+    const request = { account: HOME, ranges: OUTSIDE }
+    expect(await run(TESTER, 'previewAddressRestriction', request)).toMatchObject({
+      requester: { address: '', allowed: true },
+    })
+    expect(await run(TESTER, 'setAddressRestriction', request)).toEqual({ ranges: OUTSIDE })
+  })
+
   test('others have their turn after every twenty addresses', async () => {
     const many = Array.from({ length: 100 }, (_, index) => ['tester', `198.51.100.${index}`] as const)
     let [turns, over] = [0, false]
@@ -229,7 +267,15 @@ test('an account and a project that are there already are named', async () => {
 test('an account and a project that are enabled already are not enabled again', async () => {
   await done('createProject', { account, name: 'alpha' })
   const before = await actionsIn()
+  const repeated = vi.spyOn(ChangeWriter.prototype, 'repeat')
+  const { id } = await run(TESTER, 'getAccount', { account })
   await done('updateAccount', { account, enabled: true })
   await done('updateProject', { account, name: 'alpha', enabled: true })
   expect(await actionsIn()).toEqual(before)
+  // Another host may not have heard of it yet.
+  expect(repeated.mock.calls).toMatchObject([
+    ['account.enable', { account, name: account, id }],
+    ['project.enable', { account, name: 'alpha' }],
+  ])
+  repeated.mockRestore()
 })

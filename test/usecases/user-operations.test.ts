@@ -1,10 +1,11 @@
 /** The effects and answers of each operation on users and their tokens. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
 import type { Secret } from '../../sidecar/base/secret.ts'
 import { ApplicationCredentialRecords } from '../../sidecar/directory/application-credential-records.ts'
+import { ChangeWriter } from '../../sidecar/directory/change-writer.ts'
 import { userIn } from '../../sidecar/directory/found.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
@@ -354,10 +355,20 @@ describe('in words', () => {
   test('the longest role, the most roles and the most projects are accepted', async () => {
     await run(TESTER, 'createProject', { account, name: 'alpha' })
     const roles = ['a'.repeat(64), ...Array.from({ length: 99 }, (_, index) => `r${index}`)]
-    const permissions = [{ scope: 'projects' as const, projects: Array(1_000).fill('alpha') as string[] }]
+    const selected = { scope: 'projects' as const, projects: Array(1_000).fill('alpha') as string[] }
+    const permissions = [WHOLE, selected]
     const { user } = await done('createServiceUser', { account, name: 'robot', permissions, roles })
     expect(user.roles).toHaveLength(100)
-    expect(user.permissions).toEqual([ALPHA])
+    expect(user.permissions).toEqual([{ scope: 'account' }, ALPHA])
+  })
+
+  test('an update has the same limits', async () => {
+    for (const type of ['ServiceUser', 'ControlPanelUser'] as const) {
+      await done(`create${type}`, { account, name: type, permissions: [] } as never)
+      expect(await ask(root, `update${type}`, { account, name: type, roles: ['a b'] })).toBe(
+        `INVALID_ARGUMENT: roles[0]: ${role}`,
+      )
+    }
   })
 
   test('a new user has no role, and does not own the account', async () => {
@@ -378,4 +389,67 @@ test('an existing static token and a missing IAM token are named', async () => {
   expect(await ask(root, 'copyControlPanelUserToken', { account, name: 'pia' })).toBe(
     'NOT_FOUND: there is no such IAM token of control panel user `pia`; reissue makes one',
   )
+})
+
+describe('an update that changes nothing', () => {
+  const created = async (type: 'ServiceUser' | 'ControlPanelUser', more: object) => {
+    await done(`create${type}`, { account, name: 'one', permissions: [], ...more } as never)
+    return { account, name: 'one', before: await actionsIn() }
+  }
+
+  test('is not recorded, and is heard of by other processes', async () => {
+    const { before, ...named } = await created('ControlPanelUser', { owner: true })
+    const repeated = vi.spyOn(ChangeWriter.prototype, 'repeat')
+    const same = { ...named, enabled: true, owner: true }
+    expect(await done('updateControlPanelUser', same)).toMatchObject({ credentialsEnded: false })
+    expect(await actionsIn()).toEqual(before)
+    expect(repeated.mock.calls).toMatchObject([['control_panel_user.enable', { name: 'one' }]])
+    repeated.mockRestore()
+  })
+
+  test('of a validator is not recorded', async () => {
+    const { before, ...named } = await created('ServiceUser', {})
+    const set = (validator: boolean) => done('setServiceUserValidator', { ...named, validator })
+    expect(await set(false)).toMatchObject({ credentialsEnded: false })
+    expect(await actionsIn()).toEqual(before)
+    expect(await set(true)).toMatchObject({ credentialsEnded: true })
+    const after = await actionsIn()
+    expect(await set(true)).toMatchObject({ credentialsEnded: false })
+    expect(await actionsIn()).toEqual(after)
+  })
+})
+
+test.each<[what: string, change: object, ends: boolean]>([
+  ['an owner', { owner: true }, true],
+  ['an administrator by a role', { roles: ['iam.admin'] }, true],
+  ['neither', { roles: [] }, false],
+])('the credentials of a user end who becomes %s', async (_what, change, ends) => {
+  await done('createControlPanelUser', { account, name: 'pia' })
+  expect(await done('updateControlPanelUser', { account, name: 'pia', ...change })).toMatchObject({
+    credentialsEnded: ends,
+  })
+})
+
+describe('an IAM token of a control panel user', () => {
+  const asked = (project: string) => ({ account, name: 'pia', project })
+  beforeEach(async () => {
+    await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
+    await run(TESTER, 'createProject', { account, name: 'alpha' })
+  })
+
+  test('is of the kind and the scope of its project', async () => {
+    const { token } = await run(TESTER, 'reissueControlPanelUserToken', asked('alpha'))
+    expect(token).toMatchObject({ kind: kindFor('alpha').id, scope: { account, project: 'alpha' } })
+    expect(await run(TESTER, 'getControlPanelUserToken', asked('alpha'))).toEqual(token)
+    expect(await run(TESTER, 'getControlPanelUserToken', asked(''))).toBeUndefined()
+  })
+
+  test('is not made for a project that is not there', async () => {
+    await missing(run(TESTER, 'reissueControlPanelUserToken', asked('beta')))
+  })
+
+  test('and a static token without a note has none', async () => {
+    const { token } = await run(TESTER, 'createStaticToken', { account, userName: 'pia', name: 'key' })
+    expect(token.note).toBe('')
+  })
 })

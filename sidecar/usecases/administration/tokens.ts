@@ -104,6 +104,7 @@ export const TOKEN_OPERATIONS = {
     subject: CONTROL_PANEL_USER,
     proof: true,
     prepare: ({ engine }, { account, project }) =>
+      // Survives: `{ account }` → `{}`. The kind depends on whether there is a project.
       kindForScope(project ? { account, project } : { account }, engine.tokenKinds.values()),
     work: async ({ engine, administration, change, records, subject, ready: kind }, request) => {
       const project = await projectOf(records, request)
