@@ -54,7 +54,9 @@ const OWN = [
   ...['control_panel_user.reissue_token olga', ...CREATED],
 ]
 
-test('records from before the account are for operators who see everything', async () => {
+test('records from before the account are for operators who see everything, and for this process', async () => {
+  const { items } = await run(TESTER, 'listAuditRecords', ALL)
+  expect(items.map(tell)).toContain(`account.delete ${ACCOUNT}`)
   for (const who of [root, reader]) {
     const earlier = await told({}, who)
     expect(earlier.slice(-OWN.length)).toEqual(OWN)

@@ -26,7 +26,7 @@ export const AUDIT_OPERATIONS = {
     need: 'account_administrator',
     subject: { about: ({ account }) => ({ account }), find: async () => undefined },
     work: async ({ records, requester }, request): Promise<Listed<AuditRecord>> => {
-      const { account = '', newestFirst = false } = request
+      const { account = '', newestFirst } = request
       const size = sizeOf(request)
       const after = positionIn(request)
       expectFilter(request)
