@@ -185,7 +185,10 @@ test('a promotion where another promoted matrix was in force keeps no other one'
   const [shadowDigest, digest] = [digestOf(IN_FORCE), digestOf(NEXT)]
   expect(await promote(later, { shadowDigest, digest, reason: 'x'.repeat(1_000) })).toBeUndefined()
   expect((await versionsOf()).map(([version]) => version)).toEqual([IN_FORCE, NEXT, CONFIGURED].map(digestOf))
-  // The process that answers may know less than the directory.
+  // The process that answers may know less than the directory: it compared with another matrix.
+  expect(await promote(rolloutOf(CONFIGURED), { digest: digestOf(IN_FORCE) })).toBe(
+    replaced('the matrix in force', IN_FORCE, CONFIGURED),
+  )
   expect(await promote(rolloutOf(CONFIGURED))).toBe(replaced('the matrix in force', CONFIGURED, IN_FORCE))
 })
 

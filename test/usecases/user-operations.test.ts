@@ -381,6 +381,11 @@ describe('in words', () => {
   })
 })
 
+test('a page that cannot be is refused before its user is looked for', async () => {
+  const page = { account, userName: 'nobody', pageSize: 0, pageToken: 'x' }
+  expect(await ask(root, 'listStaticTokens', page)).toMatch(/^INVALID_ARGUMENT: page_token: /)
+})
+
 test('an existing static token and a missing IAM token are named', async () => {
   await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
   const key = { account, userName: 'pia', name: 'key' }

@@ -158,8 +158,6 @@ function expectRightOver<Request, Found>(
   request: Request,
   user: Found,
 ): void {
-  // Survives: `forOwners?.user?.(user, request)` → `forOwners?.user(user, request)`. An operation that the
-  // request alone reserves for owners changes no user. Here it keeps a new operation safe.
   if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)
   if (forOperators?.(user, request)) authorize(requester, 'operator', subject.about(request), reads)
 }

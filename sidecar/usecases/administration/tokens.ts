@@ -119,6 +119,7 @@ export const TOKEN_OPERATIONS = {
     subject: HOLDING_CONTROL_PANEL_USER,
     proof: true,
     creates: ({ name }) => `static token \`${name}\``,
+    // Survives: `''` → `"Stryker was here!"`. Either text is a note.
     prepare: (_, { name, note = '' }) => {
       checkName('name', name)
       checkNote('note', note)
