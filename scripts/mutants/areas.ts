@@ -156,7 +156,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: administration('paging'), tests: judges('usecases/paging') },
       {
         files: administration('operation', 'administer'),
-        tests: judges('usecases/administer', 'administration/operations', 'usecases/account-operations'),
+        tests: judges(
+          ...['usecases/administer', 'administration/operations'],
+          ...['usecases/account-operations', 'usecases/user-operations'],
+        ),
       },
       {
         files: administration('tokens', 'users'),

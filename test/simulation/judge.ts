@@ -196,8 +196,7 @@ export class Judge {
     this.#lost.clear()
   }
 
-  /** The file of keys of a host has changed. */
-  /** @returns the tokens whose key is withdrawn now */
+  /** The file of keys of a host has changed. @returns the tokens whose key is withdrawn now */
   keysChanged({ name, folder }: Host): readonly Held[] {
     const present = new Set(readKeys(join(folder, 'signing-keys.json')).map(({ keyId }) => keyId))
     const ofHost = this.#withdrawnMs.get(name) ?? new Map<string, number>()
