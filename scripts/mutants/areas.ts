@@ -134,8 +134,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: panel('search'), tests: judges('usecases/panel-search') },
       { files: usecases('intake'), tests: judges('control-panel/intake') },
       {
-        files: usecases('audit-retention'),
-        tests: judges('usecases/audit-retention', 'administration/audit-retention'),
+        files: usecases('retention'),
+        tests: judges('usecases/retention', 'administration/audit-retention'),
       },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {

@@ -79,6 +79,7 @@ export function queryOfCredential(
     account: credential.account,
     projectId: credential.projectId,
     permissionScopes,
+    revocationIsKept: true,
   }
 }
 

@@ -1,6 +1,5 @@
 /** Changes of the directory. Each one is recorded in the audit trail in the same transaction. */
 import { randomBytes } from 'node:crypto'
-import { setImmediate as otherWork } from 'node:timers/promises'
 import { randomText } from '../base/random-text.ts'
 import type { ChangeAuthor } from './author.ts'
 import { ChangeWriter } from './change-writer.ts'
@@ -18,7 +17,7 @@ import {
 import { raiseLastUsedDays } from './last-used-days.ts'
 import { DirectoryRecords } from './records.ts'
 import { number, optionalNumber, text } from './rows.ts'
-import { AUDIT_PROTECTION, type Dialect } from './schema.ts'
+import { AUDIT_PROTECTION, type Dialect, LAST_CHANGE } from './schema.ts'
 
 export interface ChangeContext {
   /** The author of the change, for the audit trail. */
@@ -27,9 +26,6 @@ export interface ChangeContext {
   readonly nowMs: number
   readonly dialect: Dialect
 }
-
-/** Rows of a statement that deletes an account. On SQLite a statement blocks this process. */
-const DELETED_AT_ONCE = 1_000
 
 /** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` for a taken name. */
 export class DirectoryChange {
@@ -56,42 +52,22 @@ export class DirectoryChange {
   }
 
   /**
-   * Disabling an account revokes its IAM tokens for good, and ends the sessions of its users. Static tokens
-   * become active again when it is enabled.
+   * Disabling an account revokes its IAM tokens for good, and ends the sessions and links of its users.
+   * Static tokens become active again when it is enabled.
    */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
     const action = enabled ? 'account.enable' : 'account.disable'
     const since = await this.writer.record(action, { account, name: account, id })
     await this.writer.update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
-    if (!enabled) await this.#endPanelSessionsIn(id)
   }
 
-  /** As IAM tokens do, sessions and links of the control panel end for good. */
-  async #endPanelSessionsIn(accountId: string): Promise<void> {
-    for (const table of ['panel_sessions', 'panel_links'])
-      await this.#queries.all(`DELETE FROM ${table} WHERE account_id = :account`, { account: accountId })
-  }
-
-  /** Deletes the account with its projects and users. None of the account's tokens is active afterwards. */
-  async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
-    const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
+  /**
+   * Deletes the account with its projects and users, however many it has: every query of one of them looks at
+   * its account. None of the account's tokens is active afterwards.
+   */
+  async deleteAccount({ id, account }: AccountRecord): Promise<void> {
     await this.writer.update('accounts', id, { deleted_at_ms: this.#context.nowMs })
     await this.writer.record('account.delete', { account, name: account, id })
-    return { projects, users }
-  }
-
-  async #deleteIn(table: 'projects' | 'users', accountId: string): Promise<number> {
-    for (let deleted = 0; ; ) {
-      const rows = await this.#queries.all(
-        `UPDATE ${table} SET deleted_at_ms = :now WHERE id IN
-           (SELECT id FROM ${table} WHERE account_id = :account AND deleted_at_ms IS NULL LIMIT :size)
-         RETURNING id`,
-        { now: this.#context.nowMs, account: accountId, size: DELETED_AT_ONCE },
-      )
-      deleted += rows.length
-      if (rows.length < DELETED_AT_ONCE) return deleted
-      await otherWork()
-    }
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {
@@ -147,17 +123,17 @@ export class DirectoryChange {
         : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
       { id: user.id },
     )
-    await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user)
-    if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
+    const change = await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user)
+    if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account, change)
   }
 
   /** Returns whether their rights rose and their factors have ended. */
   async setOwner(user: UserRecord, owner: boolean): Promise<boolean> {
     const rises = owner && !user.owner
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
-    const ended = await this.#recordGrant(user, 'set_owner', { owner }, rises)
-    if (user.owner && !owner) await this.#endInvitationsIn(user.account)
-    return ended
+    const { change, ends } = await this.#recordGrant(user, 'set_owner', { owner }, rises)
+    if (user.owner && !owner) await this.#endInvitationsIn(user.account, change)
+    return ends
   }
 
   /** Returns whether rights rose, which ends what the user logs in with. Owners have all of `iam.admin`. */
@@ -166,39 +142,42 @@ export class DirectoryChange {
     for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
     const [had, has] = [user.roles, roles].map((each) => each.includes(ADMINISTRATOR_ROLE))
     const rises = has === true && !administersAccount(user)
-    const ended = await this.#recordGrant(user, 'set_roles', { roles }, rises)
-    if (had && !has) await this.#endInvitationsIn(user.account)
-    return ended
+    const { change, ends } = await this.#recordGrant(user, 'set_roles', { roles }, rises)
+    if (had && !has) await this.#endInvitationsIn(user.account, change)
+    return ends
   }
 
   /** Returns whether their rights rose and their factors have ended. */
   async setValidator(user: UserRecord, validator: boolean): Promise<boolean> {
     await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
-    return this.#recordGrant(user, 'set_validator', { validator }, validator && !user.validator)
+    const rises = validator && !user.validator
+    const { ends } = await this.#recordGrant(user, 'set_validator', { validator }, rises)
+    return ends
   }
 
-  /** Records what a user was given. If rights rise, their factors end. Returns whether they rose. */
+  /**
+   * Records what a user was given. If rights rise, their factors end. Returns the number of the change, and
+   * whether they ended.
+   */
   async #recordGrant(
     user: UserRecord,
     verb: 'set_owner' | 'set_roles' | 'set_validator',
     grant: object,
     rises: boolean,
-  ): Promise<boolean> {
+  ): Promise<{ readonly change: number; readonly ends: boolean }> {
     const ends = rises && !this.#withoutCredentials.has(user.id)
     const details = { ...grant, ...(ends && { credentials_ended: true }) }
-    await this.writer.record(`${user.type}.${verb}`, user, details)
-    if (!ends) return false
-    await this.writer.endCredentialsOf(user.id)
-    this.#withoutCredentials.add(user.id)
-    return true
+    const change = await this.writer.record(`${user.type}.${verb}`, user, details)
+    if (ends) await this.writer.endCredentialsOf(user.id)
+    if (ends) this.#withoutCredentials.add(user.id)
+    return { change, ends }
   }
 
   /** A former administrator of the account may have kept an invitation. The author of each is not stored. */
-  async #endInvitationsIn(account: string): Promise<void> {
+  async #endInvitationsIn(account: string, since: number): Promise<void> {
     await this.#queries.all(
-      `DELETE FROM panel_links WHERE purpose = 'invitation' AND account_id =
-         (SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL)`,
-      { account },
+      'UPDATE accounts SET invitations_since = :since WHERE account = :account AND deleted_at_ms IS NULL',
+      { account, since },
     )
   }
 
@@ -277,8 +256,8 @@ export class DirectoryChange {
 
   async deleteUser(user: UserRecord): Promise<void> {
     await this.writer.update('users', user.id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record(`${user.type}.delete`, user)
-    if (administersAccount(user)) await this.#endInvitationsIn(user.account)
+    const change = await this.writer.record(`${user.type}.delete`, user)
+    if (administersAccount(user)) await this.#endInvitationsIn(user.account, change)
   }
 
   /** @param token contains the token's hash and the fingerprint of the pepper that was used for it */
@@ -348,7 +327,9 @@ export class DirectoryChange {
   async revoke(tokenId: string, account: string, holderId?: string): Promise<number> {
     const { nowMs } = this.#context
     const [added] = await this.#queries.all(
-      `INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :now)
+      `INSERT INTO revocations (token_id, revoked_at_ms, change_number)
+       VALUES (:token, :now, CASE WHEN NOT EXISTS (SELECT 1 FROM static_tokens WHERE id = :token)
+         THEN (${LAST_CHANGE}) END)
        ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
       { token: tokenId, now: nowMs },
     )

@@ -46,6 +46,11 @@ export interface Database extends Queries {
    * change is seen only when it is durable.
    */
   durable?(): MaybePromise<void>
+  /**
+   * Gives some space of removed rows back to the system. Returns whether there is more. Absent if the
+   * database does that itself.
+   */
+  shrink?(): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -58,6 +58,11 @@ export interface IamTokenQuery {
    * users need none (§1).
    */
   readonly permissionScopes: readonly string[]
+  /**
+   * Whether its revocation is kept forever. Otherwise it is removed after a time, and whatever was issued
+   * before that counts as revoked; default: no.
+   */
+  readonly revocationIsKept?: true
 }
 
 /** Whether a token is active (RFC 7662), and where it may be used from. */

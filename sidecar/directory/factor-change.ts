@@ -101,10 +101,6 @@ export class FactorChange {
     readonly hash: Buffer
     readonly endsAtMs: number
   }): Promise<boolean> {
-    // A day late: a clock that is ahead for a while must not make us forget one that counts when it is right
-    // again.
-    const beforeMs = this.#writer.nowMs - DAY_MS
-    await this.#all('DELETE FROM panel_challenges WHERE ends_at_ms <= :before', { before: beforeMs })
     const [used] = await this.#all(
       `INSERT INTO panel_challenges (hash, ends_at_ms) VALUES (:hash, :ends)
        ON CONFLICT DO NOTHING RETURNING ends_at_ms`,

@@ -147,8 +147,9 @@ async function lastSetBack(snapshot: Snapshot): Promise<DirectoryState['setBack'
 /** @param pepper a fingerprint: hex digits */
 async function foreignTokens(snapshot: Snapshot, pepper: string): Promise<number> {
   const [row] = await snapshot.all(
-    `SELECT COUNT(*) AS count FROM static_tokens JOIN users ON users.id = user_id
-     WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> '${pepper.replace(/[^0-9a-f]/g, '')}'`,
+    `SELECT COUNT(*) AS count FROM static_tokens
+     JOIN users ON users.id = user_id JOIN accounts ON accounts.id = account_id
+     WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL AND pepper <> '${pepper.replace(/[^0-9a-f]/g, '')}'`,
   )
   return number(row?.count)
 }

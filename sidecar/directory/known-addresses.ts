@@ -6,6 +6,7 @@ import { setImmediate as otherWork } from 'node:timers/promises'
 import type { Queries } from './database.ts'
 import type { AccountRecord, KnownAddress, KnownAddresses } from './directory.ts'
 import { isObject, number, text } from './rows.ts'
+import { SESSION_HOLDS } from './verification.ts'
 
 /** Most pairs of user and address. */
 const ADDRESSES_MAX = 1_000
@@ -57,8 +58,8 @@ export async function knownAddresses(
 
 const SESSIONS = `
   SELECT users.name, address, used_at_ms
-  FROM panel_sessions JOIN users ON users.id = user_id AND users.generation = panel_sessions.generation
-  WHERE panel_sessions.account_id = :account_id AND users.enabled = 1 AND users.deleted_at_ms IS NULL
+  FROM panel_sessions JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
+  WHERE panel_sessions.account_id = :account_id AND ${SESSION_HOLDS} AND users.enabled = 1 AND users.deleted_at_ms IS NULL
     AND ends_at_ms > :now
   ORDER BY used_at_ms DESC LIMIT :size`
 

@@ -9,7 +9,8 @@ import type { Value } from './database.ts'
 import type { UserRecord } from './directory.ts'
 import type { ChangeAction } from './feed/touches.ts'
 import type { LinkPurpose, PanelSessionRecord } from './panel-records.ts'
-import { text } from './rows.ts'
+import { number, text } from './rows.ts'
+import { LAST_CHANGE } from './schema.ts'
 
 /** A session that begins: of a user, or of a caller by SHA-256 of the caller token, in hexadecimal. */
 export interface NewSession {
@@ -45,7 +46,6 @@ export class PanelChange {
     link: { readonly hash: Buffer; readonly purpose: LinkPurpose; readonly endsAtMs: number },
   ): Promise<void> {
     const { nowMs } = this.#writer
-    await this.#all('DELETE FROM panel_links WHERE ends_at_ms <= :now', { now: nowMs })
     await this.#all('DELETE FROM panel_links WHERE user_id = :user AND purpose = :purpose', {
       user: user.id,
       purpose: link.purpose,
@@ -103,7 +103,6 @@ export class PanelChange {
   /** Begins a session. Returns its id. */
   async beginSession({ hash, holder, way, endsAtMs, address, client }: NewSession): Promise<string> {
     const { nowMs } = this.#writer
-    await this.#all('DELETE FROM panel_sessions WHERE ends_at_ms <= :now', { now: nowMs })
     await this.#makeRoom(holder)
     const id = randomText(16)
     await this.#insert('panel_sessions', {
@@ -202,13 +201,20 @@ export class PanelChange {
     })
   }
 
-  /** With the account of the user, by which it ends when the account is disabled. */
+  /** With the user's account and the last change, by which it ends when the account is disabled. */
   async #insert(
     table: 'panel_links' | 'panel_sessions',
     row: Readonly<Record<string, Value>>,
   ): Promise<void> {
-    const [user] = await this.#all('SELECT account_id FROM users WHERE id = :id', { id: row.user_id ?? null })
-    await this.#writer.insert(table, { ...row, account_id: user ? text(user.account_id) : null })
+    const [found] = await this.#all(
+      `SELECT (${LAST_CHANGE}) AS last, (SELECT account_id FROM users WHERE id = :id) AS account`,
+      { id: row.user_id ?? null },
+    )
+    await this.#writer.insert(table, {
+      ...row,
+      account_id: found?.account == null ? null : text(found.account),
+      change_number: number(found?.last),
+    })
   }
 
   async #remove(id: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { UserRecord } from './directory.ts'
 import type { DirectoryRecords } from './records.ts'
 import { USER_VALUES, userOf } from './records.ts'
 import { lines, NEWLINE, number, text } from './rows.ts'
-import { ADDRESSES, ENABLED } from './verification.ts'
+import { ADDRESSES, ENABLED, SESSION_HOLDS } from './verification.ts'
 
 export type LinkPurpose = 'invitation' | 'login'
 
@@ -107,7 +107,8 @@ export class PanelRecords {
     const [row] = await this.#all(
       `SELECT ends_at_ms, ${USER_VALUES}, ${ADDRESSES} AS addresses FROM panel_links
        JOIN users ON users.id = panel_links.user_id JOIN accounts ON accounts.id = users.account_id
-       WHERE hash = :hash AND purpose = :purpose AND users.generation = panel_links.generation AND ${ENABLED}`,
+       WHERE hash = :hash AND purpose = :purpose AND users.generation = panel_links.generation AND ${ENABLED}
+         AND accounts.since <= change_number AND (purpose <> 'invitation' OR invitations_since <= change_number)`,
       { hash, purpose, newline: NEWLINE },
     )
     return (
@@ -124,7 +125,7 @@ export class PanelRecords {
       `SELECT ${SESSION_VALUES}, caller_digest, ${USER_VALUES}, ${ADDRESSES} AS addresses FROM panel_sessions
        LEFT JOIN users ON users.id = panel_sessions.user_id LEFT JOIN accounts ON accounts.id = users.account_id
        WHERE hash = :hash
-         AND (panel_sessions.user_id IS NULL OR (users.generation = panel_sessions.generation AND ${ENABLED}))`,
+         AND (panel_sessions.user_id IS NULL OR (${SESSION_HOLDS} AND ${ENABLED}))`,
       { hash, newline: NEWLINE },
     )
     if (row === undefined) return undefined
@@ -148,8 +149,10 @@ export class PanelRecords {
   /** The sessions of a user, newest first. There are few. */
   async sessions({ id, generation }: Pick<UserRecord, 'id' | 'generation'>): Promise<PanelSession[]> {
     const rows = await this.#all(
-      `SELECT ${SESSION_VALUES} FROM panel_sessions WHERE user_id = :user AND generation = :generation
-       ORDER BY created_at_ms DESC, id DESC`,
+      `SELECT ${SESSION_VALUES} FROM panel_sessions
+       JOIN users ON users.id = panel_sessions.user_id JOIN accounts ON accounts.id = users.account_id
+       WHERE panel_sessions.user_id = :user AND panel_sessions.generation = :generation AND ${SESSION_HOLDS}
+       ORDER BY panel_sessions.created_at_ms DESC, panel_sessions.id DESC`,
       { user: id, generation },
     )
     return rows.map(sessionOf)

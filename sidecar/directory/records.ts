@@ -1,5 +1,5 @@
 /** Reads the directory's records for administration: single records, and lists by page. */
-
+import { setImmediate as otherWork } from 'node:timers/promises'
 import type { AuditTrail } from './audit-trail.ts'
 import type { Queries } from './database.ts'
 import type {
@@ -22,6 +22,9 @@ import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
 import { ADDRESSES, iamTokenIsActive, iamTokenParameters } from './verification.ts'
 
 type Row = Record<string, unknown>
+
+/** Rows that one statement counts: some milliseconds of SQLite. */
+const COUNTED_AT_ONCE = 10_000
 
 /** Reads records. Deleted records are not returned, except in the audit trail. */
 export class DirectoryRecords {
@@ -99,6 +102,24 @@ export class DirectoryRecords {
     return rows.map(userOf)
   }
 
+  /** Counts what an account has, a part at a time: SQLite blocks the process while it counts. */
+  async count(table: 'projects' | 'users', account: string): Promise<number> {
+    let [counted, after] = [0, '']
+    for (;;) {
+      const [part] = await this.#queries.all(
+        `SELECT COUNT(*) AS names, MAX(name) AS last FROM (
+           SELECT name FROM ${table} WHERE account_id = ${ACCOUNT_ID} AND deleted_at_ms IS NULL AND name > :after
+           ORDER BY name LIMIT ${COUNTED_AT_ONCE}) AS part`,
+        { account, after },
+      )
+      const names = number(part?.names)
+      counted += names
+      if (names < COUNTED_AT_ONCE) return counted
+      after = text(part?.last)
+      await otherWork()
+    }
+  }
+
   /** Finds a user of any type and account by their id, for example the holder of a token. */
   async userById(id: string): Promise<UserRecord | undefined> {
     const [row] = await this.#queries.all(
@@ -145,7 +166,9 @@ export class DirectoryRecords {
          SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper < :fingerprint
          UNION ALL
          SELECT user_id FROM static_tokens WHERE revoked_at_ms IS NULL AND pepper > :fingerprint
-       ) AS others WHERE (SELECT deleted_at_ms FROM users WHERE users.id = user_id) IS NULL`,
+       ) AS others
+       WHERE (SELECT users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL
+              FROM users JOIN accounts ON accounts.id = account_id WHERE users.id = user_id)`,
       { fingerprint },
     )
     return number(row?.tokens)

@@ -7,7 +7,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 12
+export const SCHEMA_VERSION = 13
 
 /** In place of the hash of a service user who has no password. No password has it. */
 export const NO_PASSWORD = ''
@@ -288,6 +288,37 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX panel_sessions_account ON panel_sessions (account_id, used_at_ms);
   CREATE INDEX panel_sessions_used ON panel_sessions (used_at_ms);
   `,
+  `
+  -- What ends many records at once is one mark, and rows that decide nothing any more are removed later (removal.ts).
+  -- invitations_since: number of a change; invitations from before it have ended. emptied: whether every project and user of a
+  -- deleted account is marked as deleted.
+  ALTER TABLE accounts ADD COLUMN invitations_since {integer} NOT NULL DEFAULT 0;
+  ALTER TABLE accounts ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0;
+  UPDATE accounts SET emptied = 1 WHERE deleted_at_ms IS NOT NULL;
+  CREATE INDEX accounts_to_empty ON accounts (deleted_at_ms) WHERE deleted_at_ms IS NOT NULL AND emptied = 0;
+  -- Number of the last change when it was made.
+  ALTER TABLE panel_links ADD COLUMN change_number {integer} NOT NULL DEFAULT 0;
+  ALTER TABLE panel_sessions ADD COLUMN change_number {integer} NOT NULL DEFAULT 0;
+  UPDATE panel_links SET change_number = (SELECT COALESCE(MAX(sequence), 0) FROM audit);
+  UPDATE panel_sessions SET change_number = (SELECT COALESCE(MAX(sequence), 0) FROM audit);
+  DROP INDEX panel_links_account;
+  -- Number of the last change when an IAM token was revoked; NULL: the revocation is kept forever.
+  ALTER TABLE revocations ADD COLUMN change_number {integer};
+  CREATE INDEX revocations_change ON revocations (change_number);
+  -- Numbers of the last change at some times. floor: revocations from before that change were removed, so every IAM token that was
+  -- issued before it is revoked.
+  CREATE TABLE revocation_marks (
+    change_number {integer} PRIMARY KEY,
+    at_ms {integer} NOT NULL,
+    floor INTEGER NOT NULL DEFAULT 0
+  ) {strict};
+  CREATE INDEX users_deleted ON users (deleted_at_ms, id) WHERE deleted_at_ms IS NOT NULL;
+  CREATE INDEX projects_deleted ON projects (deleted_at_ms, id) WHERE deleted_at_ms IS NOT NULL;
+  CREATE INDEX static_tokens_revoked ON static_tokens (revoked_at_ms) WHERE revoked_at_ms IS NOT NULL;
+  CREATE INDEX project_permissions_project ON project_permissions (project_id);
+  CREATE INDEX application_credentials_project ON application_credentials (project_id);
+  {mark_copies}
+  `,
 ]
 
 /** Number of the last change, as `last`; 0: there was none. */
@@ -297,6 +328,7 @@ export const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit
 const SINCE: Readonly<Record<string, number>> = {
   restorations: 6,
   ...{ panel_passwords: 7, panel_codes: 7, passkeys: 7, application_credentials: 9, matrix_versions: 11 },
+  revocation_marks: 13,
 }
 
 /**
@@ -307,6 +339,7 @@ export const TABLES: readonly { readonly name: string; readonly since: number }[
   ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],
   ...['static_tokens', 'panel_tokens', 'revocations', 'address_rules', 'audit', 'restorations'],
   ...['panel_passwords', 'panel_codes', 'passkeys', 'application_credentials', 'matrix_versions'],
+  'revocation_marks',
 ].map((name) => ({ name, since: SINCE[name] ?? 1 }))
 
 /** The other tables. A restored directory has no record of them. */
@@ -349,6 +382,16 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     credential_copy: `
       CREATE INDEX application_credentials_copy ON application_credentials
         (id, user_id, project_id, secret_hash, generation, change_number, roles, limited, unrestricted, expires_at_us);`,
+    mark_copies: `
+      DROP INDEX accounts_copy;
+      CREATE INDEX accounts_copy ON accounts (id, account, enabled, deleted_at_ms, since, invitations_since);
+      DROP INDEX panel_links_copy;
+      CREATE INDEX panel_links_copy ON panel_links
+        (hash, purpose, user_id, generation, ends_at_ms, account_id, change_number);
+      DROP INDEX panel_sessions_copy;
+      CREATE INDEX panel_sessions_copy ON panel_sessions
+        (hash, id, user_id, generation, caller_digest, used_at_ms, confirmed_at_ms, ends_at_ms, account_id, change_number);
+      CREATE INDEX revocation_marks_copy ON revocation_marks (change_number, floor);`,
   },
   postgres: {
     // Byte order, as in SQLite, so that lists have the same order on both.
@@ -363,6 +406,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     copy_with_validator: '',
     panel_copies: '',
     credential_copy: '',
+    mark_copies: '',
     append_only_audit: `
       CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;

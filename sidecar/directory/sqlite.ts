@@ -28,6 +28,10 @@ const BUSY_RETRY_MS = 5
  */
 const LOG_PAGES_MAX = 10_000
 
+/** Free pages that stay in the file for new rows, and how many are given back at a time. */
+const FREE_PAGES_KEPT = 2_000
+const FREE_PAGES_AT_ONCE = 200
+
 /**
  * Time between two looks whether the file was exchanged, while nothing asks for the directory, in
  * milliseconds.
@@ -112,6 +116,7 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
       return result
     },
     durable: () => log.hold(reader.readVersion()),
+    shrink: () => oneAtATime(() => writer.shrink()),
     close: async () => {
       clearInterval(idleLook)
       emptying.stop()
@@ -150,6 +155,8 @@ class Connection implements Queries {
     let database: DatabaseSync | undefined
     try {
       database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+      // Counts only before a file has its first table.
+      database.exec('PRAGMA auto_vacuum = INCREMENTAL')
       useWriteAheadLog(database)
       database.exec('PRAGMA synchronous = FULL')
     } catch (error) {
@@ -206,6 +213,23 @@ class Connection implements Queries {
 
   #checkpoint(): boolean {
     return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+  }
+
+  /** A file of a version before 13 keeps its size: its pages have no map. @see Database.shrink */
+  shrink(): boolean {
+    try {
+      const free = this.#freePages()
+      if (free <= FREE_PAGES_KEPT) return false
+      this.#database.exec(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)
+      return this.#freePages() < free
+    } catch (error) {
+      if (isBusy(error)) return false
+      throw toDirectoryError(error)
+    }
+  }
+
+  #freePages(): number {
+    return Number(this.#database.prepare('PRAGMA freelist_count').get()?.freelist_count)
   }
 
   /**

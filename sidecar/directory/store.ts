@@ -95,6 +95,11 @@ export class DirectoryStore {
     return this.#database.durable?.()
   }
 
+  /** @see Database.shrink */
+  async shrink(): Promise<boolean> {
+    return (await this.#database.shrink?.()) ?? false
+  }
+
   /** How many changes wait, by lane. */
   get waiting(): Readonly<Record<string, number>> {
     return this.#queue.waiting

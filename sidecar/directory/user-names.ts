@@ -17,7 +17,8 @@ const ID = /^[\w-]{1,64}$/
 const IDS_MAX = 500
 
 const USERS = `
-  SELECT users.id, users.name, accounts.account, users.deleted_at_ms
+  SELECT users.id, users.name, accounts.account,
+    COALESCE(users.deleted_at_ms, accounts.deleted_at_ms) AS deleted_at_ms
   FROM users JOIN accounts ON accounts.id = users.account_id`
 
 /** @throws Error if the directory cannot be read */

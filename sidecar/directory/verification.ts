@@ -135,6 +135,10 @@ function status(addresses: unknown): TokenStatus {
 /** The user and the account are there, and enabled. */
 export const ENABLED = `users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL`
 
+/** A session ends for good with the user's generation, and when their account is disabled. */
+export const SESSION_HOLDS =
+  'users.generation = panel_sessions.generation AND accounts.since <= panel_sessions.change_number'
+
 /** The address ranges of the account. */
 export const ADDRESSES =
   '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
@@ -159,6 +163,7 @@ const IS_ACTIVE = `
   users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
   AND accounts.since <= :change
   AND NOT EXISTS (SELECT 1 FROM restorations WHERE after_change < :change AND change > :change)
+  AND (:kept = 1 OR NOT EXISTS (SELECT 1 FROM revocation_marks WHERE floor = 1 AND change_number > :change))
   AND (CAST(:project AS TEXT) IS NULL OR EXISTS
         (SELECT 1 FROM projects WHERE id = :project AND enabled = 1 AND deleted_at_ms IS NULL AND since <= :change))
   AND (users.type = 'control_panel_user' OR ${hasPermission(':project')})`
@@ -187,6 +192,7 @@ export function iamTokenParameters(query: IamTokenQuery) {
     user: query.subjectId,
     generation: query.generation,
     change: query.changeNumber,
+    kept: query.revocationIsKept ? 1 : 0,
     account: query.account,
     token: query.tokenId,
     project: query.projectId ?? null,

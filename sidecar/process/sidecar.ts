@@ -5,10 +5,10 @@ import { type Config, changeRatesOf } from '../config/config.ts'
 import { newLog } from '../signals/log/log.ts'
 import { run } from '../usecases/administration/run.ts'
 import { answerBasisOf } from '../usecases/answer-basis.ts'
-import { openRetention } from '../usecases/audit-retention.ts'
 import { perCall } from '../usecases/capabilities.ts'
 import { ChangeRates } from '../usecases/change-rates.ts'
 import { Intake } from '../usecases/intake.ts'
+import { Retention } from '../usecases/retention.ts'
 import { Trace } from '../usecases/trace.ts'
 import type { Diagnosed } from './diagnostics.ts'
 import { openCredentials } from './open/callers-and-profiles.ts'
@@ -52,7 +52,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles, verifiers: verifier, upstreams } = credentials
-  if (forward === undefined) opening.use(openRetention(config, { administration, now, log }))
+  if (forward === undefined) opening.use(new Retention(config, known))
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers, meters }))
   const observation = opening.adopt(await openObservation(config, { log, health, now, meters }), close)

@@ -15,6 +15,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
+import type { DirectoryChange } from '../../sidecar/directory/change.ts'
+import { removeRows } from '../../sidecar/directory/removal.ts'
 import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/processes/backup.ts'
 import { command } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -154,6 +156,27 @@ describe('a directory that was restored', () => {
       details: { revocations_kept: 2 },
     })
     expect(statSync(`${keptAs}`).mode & 0o777).toBe(0o600)
+  })
+
+  test('accepts no token whose revocation the directory that it replaces has removed', async () => {
+    const { running, secrets, token, data } = await scene()
+    const backup = newBackup()
+    await done('backup', backup, ...data)
+    await running.client.revoke({ value: token })
+    const { directory } = running.sidecar.administration
+    const parts = {
+      change: <T>(work: (change: DirectoryChange) => Promise<T>) => directory.change('retention', work),
+      shrink: async () => false,
+      proceed: () => true,
+    }
+    const nowMs = Date.now()
+    await removeRows(parts, { nowMs, deletedMs: 0, expiredMs: 0 })
+    expect(await removeRows(parts, { nowMs, deletedMs: 0, expiredMs: nowMs })).toEqual({ revocations: 2 })
+    await running.sidecar.close()
+    await done('restore', backup, '--replace', ...data)
+    const restored = await runSidecar({ folder: running.folder })
+    expect(await reasonOf(restored, token)).toBe('CREDENTIAL_REVOKED')
+    expect(await reasonOf(restored, (await issued(restored, secrets)).value)).toBe('ALLOWED')
   })
 
   test('accepts no earlier token of an ended kind where the revocations after the backup are lost', async () => {

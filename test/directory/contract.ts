@@ -14,6 +14,7 @@ import { processesContract } from './contract/processes.ts'
 import { promotionsContract } from './contract/promotions.ts'
 import { rangesContract } from './contract/ranges.ts'
 import { recordsContract } from './contract/records.ts'
+import { removalContract } from './contract/removal.ts'
 import { requestersContract } from './contract/requesters.ts'
 import { revokedContract } from './contract/revoked.ts'
 import type { Account, Opened, Place, Subject } from './contract/subject.ts'
@@ -58,6 +59,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('matrices in force', () => matrixVersionsContract(subject))
   describe('second factors', () => factorsContract(subject))
   describe('large changes', () => largeChangesContract(subject))
+  describe('removal', () => removalContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
   describe('parts of the audit trail', () => auditPagesContract(subject))

@@ -74,6 +74,32 @@ test('while another process holds the write lock, other work of this process con
   await store.close()
 })
 
+test('a file gives the space of removed rows back, a part at a time, and keeps some for new ones', async () => {
+  const path = join(newFolder(), 'directory.sqlite')
+  const database = openSqlite(path)
+  const size = () => fs.statSync(path).size
+  const changed = (sql: string, parameters = {}) =>
+    database.transaction(
+      async (queries) => void (await queries.all(sql, parameters)),
+      () => [],
+    )
+  await changed(
+    `INSERT INTO matrix_versions (position, digest, content, action, actor, reason, at_ms)
+     VALUES (1, 'a digest', :content, 'matrix.promote', 'a test', '', 0)`,
+    { content: Buffer.alloc(32 * 2 ** 20) },
+  )
+  await eventually(() => size() > 32e6)
+  expect(await database.shrink?.()).toBe(false)
+  await changed('DELETE FROM matrix_versions')
+  let parts = 0
+  while (await database.shrink?.()) parts++
+  expect(parts).toBeGreaterThan(10)
+  await changed('DELETE FROM matrix_versions')
+  await eventually(() => size() < 10e6)
+  expect(size()).toBeGreaterThan(7e6)
+  await database.close()
+})
+
 test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
   const writer = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)

@@ -197,7 +197,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'an invitation outlives the right of an administrator',
     file: 'sidecar/directory/change.ts',
-    code: '    if (had && !has) await this.#endInvitationsIn(user.account)\n',
+    code: '    if (had && !has) await this.#endInvitationsIn(user.account, change)\n',
     instead: '',
   },
   {

@@ -118,9 +118,11 @@ async function readReplaced(scratch: Scratch, options: RestoreOptions): Promise<
       if (lastChange === 0) return undefined
       if (!replace) throw new NotEmpty(name)
       await snapshot.expectWhole()
+      const undone = await undoneIn(snapshot, scratch)
+      if (undone !== undefined) await takeFloor(snapshot, scratch)
       return {
         lastChange,
-        undone: await undoneIn(snapshot, scratch),
+        undone,
         revocations: await takeRevocations(snapshot, scratch),
       }
     })
@@ -155,6 +157,16 @@ async function takeRevocations(snapshot: Snapshot, scratch: Scratch): Promise<nu
   for await (const row of snapshot.rows('SELECT token_id, revoked_at_ms FROM revocations'))
     if (scratch.revoke(text(row.token_id), number(row.revoked_at_ms))) count++
   return count
+}
+
+/** The version in which revocations were first removed. */
+const REMOVAL_VERSION = 13
+
+/** Tokens whose revocations the directory has removed stay revoked. */
+async function takeFloor(snapshot: Snapshot, scratch: Scratch): Promise<void> {
+  if (snapshot.version < REMOVAL_VERSION) return
+  const floors = await snapshot.all('SELECT change_number FROM revocation_marks WHERE floor = 1')
+  for (const { change_number: change } of floors) scratch.addFloor(number(change))
 }
 
 async function undoneIn(snapshot: Snapshot, scratch: Scratch): Promise<Replaced['undone']> {

@@ -38,7 +38,9 @@ export class Scratch implements Disposable {
     const scratch = new Scratch(path, details, database)
     try {
       // The file is synchronised as a whole, when it is complete.
-      database.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN')
+      database.exec(
+        'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN',
+      )
       const { schema_version: version } = details
       for (const step of migrationsFrom(0, 'sqlite', backup, version)) database.exec(step)
       const counts = await scratch.#insertAll(lines)
@@ -84,6 +86,14 @@ export class Scratch implements Disposable {
       'UPDATE static_tokens SET revoked_at_ms = :at WHERE id = :token AND revoked_at_ms IS NULL',
     ).run(values)
     return added.changes > 0
+  }
+
+  /** IAM tokens that were issued before that change count as revoked. */
+  addFloor(change: number): void {
+    this.#prepare(
+      `INSERT INTO revocation_marks (change_number, at_ms, floor) VALUES (:change, 0, 1)
+       ON CONFLICT (change_number) DO UPDATE SET floor = 1`,
+    ).run({ change })
   }
 
   /** Revokes every static token. Returns how many were active. */

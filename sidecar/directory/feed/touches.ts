@@ -84,6 +84,8 @@ const TOUCHED_BY = {
 
   'matrix.promote': 'matrix',
   'matrix.roll_back': 'matrix',
+  // Whatever was active with a row that is removed has ended before.
+  'directory.remove': 'nothing',
   // A process that does not know all that was deleted misses the record of its position.
   'audit.archive': 'nothing',
 } as const satisfies Readonly<Record<string, TouchedThing | 'nothing'>>

@@ -94,7 +94,15 @@ export const ACCOUNT_OPERATIONS = {
   deleteAccount: changing<AccountRequest>()({
     need: 'operator',
     subject: ACCOUNT,
-    work: ({ change, subject }) => change.deleteAccount(subject),
+    // No change waits for it: the deletion itself costs the same whatever the account has.
+    prepare: async ({ administration: { records } }, { account }) => ({
+      projects: await records.count('projects', account),
+      users: await records.count('users', account),
+    }),
+    work: async ({ change, subject, ready }) => {
+      await change.deleteAccount(subject)
+      return ready
+    },
   }),
 
   createProject: changing<NamedRequest>()({

@@ -119,22 +119,13 @@ export function factorsContract(subject: () => Subject): void {
     expect(await factors((change) => change.usePasskey('another', 1))).toBe(false)
   })
 
-  test('a challenge is answered once, also by several at the same time, and forgotten a day after its end', async () => {
-    const { clock, database } = subject()
+  test('a challenge is answered once, also by several at the same time', async () => {
+    const { clock } = subject()
     const challenge = { hash: randomBytes(32), endsAtMs: clock.nowMs + 1_000 }
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => factors((change) => change.useChallenge(challenge))),
     )
     expect(answers.filter(Boolean)).toHaveLength(1)
-    const kept = async () =>
-      (await database.all('SELECT hash FROM panel_challenges WHERE hash = :hash', { hash: challenge.hash }))
-        .length
-    clock.nowMs += 24 * 3_600_000 + 999
-    await factors((change) => change.useChallenge({ hash: randomBytes(32), endsAtMs: clock.nowMs + 1_000 }))
-    expect(await kept()).toBe(1)
-    clock.nowMs += 1
-    await factors((change) => change.useChallenge({ hash: randomBytes(32), endsAtMs: clock.nowMs + 1_000 }))
-    expect(await kept()).toBe(0)
   })
 
   test('a change uses up a secret only if the change is made', async () => {

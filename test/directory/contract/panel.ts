@@ -192,20 +192,6 @@ export function panelContract(subject: () => Subject): void {
     expect(await records().session(other.hash)).toBeDefined()
   })
 
-  test('sessions and links that have ended are removed when others are written', async () => {
-    const { user } = await newPanelUser(subject())
-    const { database, clock } = subject()
-    const count = async (table: string) =>
-      Number((await database.all(`SELECT COUNT(*) AS rows FROM ${table}`))[0]?.rows)
-    await begin(user)
-    await link(user)
-    // Those of other tests end too.
-    clock.nowMs += 24 * HOUR_MS
-    await begin(user)
-    await link(user)
-    expect([await count('panel_sessions'), await count('panel_links')]).toEqual([1, 1])
-  })
-
   test('sessions and links that a clock which was ahead has written are found and ended', async () => {
     const { user } = await newPanelUser(subject())
     const { clock } = subject()

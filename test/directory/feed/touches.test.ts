@@ -38,6 +38,8 @@ const TOUCHED_WITH: Readonly<Record<string, (row: Row, accounts: ReadonlyMap<unk
     static_tokens: ({ id }) => `token:${id}`,
     // Only a restoration writes it, and its record says nothing: everything counts as touched.
     restorations: () => 'everything',
+    // A removal writes it, when every token that it ends has expired.
+    revocation_marks: () => 'nothing',
   }
 
 /**

@@ -83,6 +83,10 @@ const OF_RECORDS: Readonly<Record<string, Question>> = {
     const token = tokens.length === 0 ? undefined : dice.one(tokens)
     return ({ records }) => token && records.activeHolder(token)
   },
+  count: (dice) => {
+    const [table, account] = [dice.one(['projects', 'users'] as const), dice.one(ACCOUNTS)]
+    return ({ records }) => records.count(table, account)
+  },
   staticTokens: (dice, known) => {
     const [id, page] = [anId(dice, known), aPage(dice, known.ids)]
     return ({ records }) => records.staticTokens(id, page)

@@ -1529,9 +1529,9 @@ func (x *DeleteAccountRequest) GetAccount() string {
 // The account is deleted.
 type DeleteAccountResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of deleted projects.
+	// Number of deleted projects, counted just before the deletion.
 	Projects uint32 `protobuf:"varint,1,opt,name=projects,proto3" json:"projects,omitempty"`
-	// Number of deleted users of both types. Their tokens are revoked.
+	// Number of deleted users of both types, counted just before the deletion. Their tokens are revoked.
 	Users         uint32 `protobuf:"varint,2,opt,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
