@@ -122,6 +122,7 @@ export function revokeInDirectory(
   return changeDirectory(directory, author, async (change) => {
     const { records } = change
     await expectRight(records, holderId === undefined ? undefined : await records.userById(holderId))
+    // Survives: `account === ''` → `true`. The directory would say the same of a token that is known.
     const known = account === '' ? await records.tokenById(tokenId) : undefined
     return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
   })

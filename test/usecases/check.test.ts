@@ -201,6 +201,12 @@ test.each<
   expect(asked).toEqual(isAsked ? [['foreign', SHIPPED.tokenKinds, from]] : [])
 })
 
+test('a token of an upstream is denied where the beginning of its kind is missing', async () => {
+  const known = beside({ ok: true, token: ofProject.token })
+  const outcome = await check('cdn', IAM('foreign'), { engine: PREFIXED, ...known })
+  expect(shortly(outcome)).toEqual(['WRONG_HEADER', PROJECT_KIND, false])
+})
+
 test('a denial has the advice about the holder', async () => {
   const reason: CredentialReason = 'CREDENTIAL_EXPIRED'
   const token = { ...ofAccount.token, subject: { id: 'p', name: 'p', type: 'control_panel_user' } }

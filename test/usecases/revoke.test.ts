@@ -43,7 +43,7 @@ function world() {
   const verifier: Verifier = {
     recognize: (...asked) => authority.recognize(...asked),
     verify: async (value, kinds, from) => {
-      looked.push([value, from])
+      looked.push([value, kinds, from])
       const [upstream = '', account = ''] = value.split('-')
       if (!['cloud', 'other'].includes(upstream)) {
         const verification = await authority.verify(value, kinds, from)
@@ -267,9 +267,17 @@ test('the token is only looked up, and each credential is verified for its conne
   const { value } = await iamToken('robot')
   await byValue(value, byIamToken(admin.value))
   const connection = CONNECTION
+  const { tokenKinds } = people.engine
+  // An upstream may have bound the token to what no kind of the matrix is for.
+  const ofNoMatrix = ['account', 'project'].map((scopeLevel) => {
+    const words = { title: 'token of no kind', family: '', issuedTo: '', header: '', section: '' }
+    const id = `none.${scopeLevel}`
+    const issued = { obtained: { by: 'issue' }, permissionScopes: [], lifetimeSeconds: null }
+    return [id, { ...words, id, scopeLevel, ...issued }] as const
+  })
   expect(looked).toEqual([
-    [admin.value, { connection }],
-    [value, { connection, lookedUp: true }],
+    [admin.value, tokenKinds, { connection }],
+    [value, new Map([...tokenKinds, ...ofNoMatrix] as never), { connection, lookedUp: true }],
   ])
 })
 
@@ -378,6 +386,15 @@ describe('when it is the turn of the change', () => {
       administration.directory.change(TESTER, (change) => change.revoke(token.tokenId, ACCOUNT))
     expect(await byValue(value, byIamToken(ended))).toBe(CREDENTIAL)
     expect(await isActive(value)).toBe(true)
+  })
+
+  test('a token of a user who is deleted', async () => {
+    const { byValue } = world()
+    const name = 'deleted'
+    await run(TESTER, 'createControlPanelUser', { account: ACCOUNT, name })
+    const { value } = await panelToken(name)
+    await run(TESTER, 'deleteControlPanelUser', { account: ACCOUNT, name })
+    expect(told(await byValue(value, byIamToken(admin.value)))).toBe('revoked')
   })
 
   test('a token of an owner is for owners, and for themselves', async () => {

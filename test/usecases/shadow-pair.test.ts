@@ -194,6 +194,16 @@ describe('of credentials, where', () => {
         'unknown',
       ],
     ],
+    [
+      'an upstream wrote it with the beginning of another kind',
+      ...[
+        SAME,
+        { kinds: { part: { prefix: 'u-' }, more: { prefix: 'u-p' } } },
+        'any',
+        IAM('u-part'),
+        undefined,
+      ],
+    ],
     ['it ends so', SAME, { kinds: { part: { prefix: 'prt_' } } }, 'any', IAM('x_prt_'), undefined],
     [
       'it begins as before',
