@@ -33,8 +33,9 @@ export async function buildExecutable(output: string): Promise<string> {
   const page = await pageOf()
   writeFiles(join(work, 'console'), page.files)
   const inputs = [...(await bundle('sidecar/cli/one-executable.ts', join(work, 'main.cjs'))), ...page.inputs]
-  // The reader of a large matrix starts its thread from this text.
+  // Threads are started from these texts.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
+  await bundle('sidecar/directory/damage-thread.ts', join(work, 'damage-thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
   const executable = join(output, 'portcullis')
@@ -94,6 +95,7 @@ function settings(work: string): object {
     assets: {
       'package.json': join(ROOT, 'sidecar/package.json'),
       'thread.cjs': join(work, 'thread.cjs'),
+      'damage-thread.cjs': join(work, 'damage-thread.cjs'),
       ...Object.fromEntries(assets),
       ...pageIn(work),
     },

@@ -135,7 +135,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('intake'), tests: judges('control-panel/intake') },
       {
         files: usecases('retention'),
-        tests: judges('usecases/retention', 'administration/audit-retention'),
+        tests: judges('usecases/retention'),
       },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {

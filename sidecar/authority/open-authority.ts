@@ -124,6 +124,8 @@ export interface AuthorityEvents {
   readonly onDirectoryLost: (file: string) => void
   /** The directory file was exchanged or removed while it was open. Every call fails until a restart. */
   readonly onDirectoryReplaced: (file: string) => void
+  /** Damage was found in the directory file while it was open. Every call fails from then on. */
+  readonly onDirectoryDamaged?: (file: string, problem: string) => void
   /** Others on this machine can read a file with a secret, or enter the data folder. */
   readonly onExposed?: (path: string, problem: string) => void
   /**
@@ -171,6 +173,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const pepper = pepperOf(readOrCreate(pepperFile, randomHex), pepperFile)
   const store = await openDirectory(directoryFile, sharedBy(options), now, {
     onReplaced: () => options.onDirectoryReplaced(directoryFile),
+    onDamaged: (problem) => options.onDirectoryDamaged?.(directoryFile, problem),
     changesWaiting: options.changesWaiting,
     stalenessMs: options.stalenessMs,
     tracer: options.tracer,

@@ -10,6 +10,7 @@
 const PROBLEMS = {
   signing_keys_unreadable: { check: 'signing_keys', ready: false },
   directory_replaced: { check: 'directory', ready: false },
+  directory_damaged: { check: 'directory', ready: false },
   directory_unreachable: { check: 'directory', ready: false },
   directory_changes_lost: { check: 'directory', ready: false },
   matrix_stale: { check: 'matrix', ready: false },

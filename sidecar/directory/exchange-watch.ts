@@ -1,5 +1,5 @@
 /** Looks whether the file of the directory is the one that was opened. */
-import { callError } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import type { DirectoryFiles } from './directory-files.ts'
 
 /** Stops everything when the directory is no longer the one that was opened. */
@@ -8,6 +8,7 @@ export class ExchangeWatch {
   readonly #onReplaced: () => void
   #reported = false
   #lastChange = 0
+  #error: CallError = callError('DIRECTORY_REPLACED', {})
 
   constructor(files: DirectoryFiles, onReplaced: () => void) {
     this.#files = files
@@ -40,6 +41,13 @@ export class ExchangeWatch {
     this.#fail()
   }
 
+  /** The content is damaged: nothing is answered from it any more. The caller reports it. */
+  stop(cause: Error): void {
+    this.#error = callError('DIRECTORY_UNAVAILABLE', {}, { cause })
+    this.#reported = true
+    this.#files.reportExchanged()
+  }
+
   /** Looks now, and reports. Returns whether the file is known to be exchanged. */
   look(): boolean {
     let exchanged = false
@@ -52,7 +60,7 @@ export class ExchangeWatch {
 
   #fail(): never {
     this.#report()
-    throw callError('DIRECTORY_REPLACED', {})
+    throw this.#error
   }
 
   #report(): void {

@@ -45,6 +45,8 @@ export interface Siblings {
 export interface DirectoryOptions {
   /** Called once when the file is no longer the one that was opened; every call fails then. */
   readonly onReplaced?: () => void
+  /** Called once when damage is found in the file that is open; every call fails then. */
+  readonly onDamaged?: (problem: string) => void
   /** Most changes that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
   /** How long those who follow the file may answer without further word, in milliseconds; default: 5,000. */
@@ -65,11 +67,11 @@ export async function openDirectory(
   file: string,
   shared: SharedDirectory | undefined,
   now: () => number,
-  { onReplaced, changesWaiting, stalenessMs, tracer }: DirectoryOptions = {},
+  { onReplaced, onDamaged, changesWaiting, stalenessMs, tracer }: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   if (shared === undefined) {
     const { openSqlite } = await import('./sqlite.ts')
-    const database = openSqlite(file, { onReplaced, stalenessMs })
+    const database = openSqlite(file, { onReplaced, onDamaged, stalenessMs })
     return new DirectoryStore(await tracedIfOn(database, tracer), now, { changesWaiting })
   }
   const { openPostgres } = await import('./postgres.ts')

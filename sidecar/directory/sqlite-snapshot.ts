@@ -50,11 +50,12 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
  * The findings of SQLite's comparison of tables and indexes; an index has a copy of every value that decides
  * about a token.
  *
+ * @param table the one that is looked at; default: the whole file
  * @throws Error of SQLite if they cannot be compared, which does not judge the file
  */
-export function damageOf(database: DatabaseSync): string | undefined {
+export function damageOf(database: DatabaseSync, table = '1'): string | undefined {
   try {
-    const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+    const found = database.prepare(`PRAGMA integrity_check(${table})`).get()?.integrity_check
     return found === 'ok' ? undefined : String(found).split('\n').at(-1)
   } catch (error) {
     if (!isDamage(error)) throw error

@@ -1,12 +1,13 @@
 /**
  * SQLite as the directory's database: one file, with synchronous reads and a separate connection for writes.
  */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import { expectInRange, isOutOfRange } from './column-ranges.ts'
+import { searchForDamage } from './damage-search.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
 import { DirectoryFiles } from './directory-files.ts'
 import { ExchangeWatch } from './exchange-watch.ts'
@@ -44,6 +45,8 @@ const STALENESS_MS = 5_000
 interface FileOptions {
   /** Called once when the file is no longer the one that was opened; from then on every call fails. */
   readonly onReplaced?: (() => void) | undefined
+  /** Called once when damage is found in a file that is open; from then on every call fails. */
+  readonly onDamaged?: ((problem: string) => void) | undefined
   readonly stalenessMs?: number | undefined
 }
 
@@ -52,31 +55,30 @@ export interface SqliteDatabase extends Database {
   all(sql: string, parameters?: Parameters): Record<string, unknown>[]
 }
 
+/** A file up to this size is looked through for damage before it opens: some 50 milliseconds. */
+const CHECKED_FIRST_BYTES = 16 * 2 ** 20
+
 /**
- * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its
- * owner only.
+ * Opens the file, and migrates it to the current schema. A small one is checked for damage before, a large
+ * one in a thread afterwards. A new file is readable for its owner only.
  *
  * @throws Error if the file is damaged, or a newer Portcullis wrote it
  */
 export function openSqlite(path: string, options: FileOptions = {}): SqliteDatabase {
   createIfMissing(path)
-  const writer = new Connection(path)
-  try {
-    writer.expectWhole(path)
-    writer.migrate(path)
-  } catch (error) {
-    writer.close()
-    throw error
-  }
-  // From now on `transaction` waits for other processes and for the disk itself, without blocking the event
-  // loop.
-  writer.waitForNothing()
+  const isLarge = statSync(path).size > CHECKED_FIRST_BYTES
+  const writer = openWriter(path, !isLarge)
   const log = openLog(path)
   const expectLogEmptied = () => writer.expectLogEmptied()
   // A separate connection: a transaction awaits promises between its statements, and readers must not see
   // half of it.
   const reader = new Connection(path)
   const watch = new ExchangeWatch(new DirectoryFiles(path), options.onReplaced ?? (() => {}))
+  const stopSearch = isLarge ? searchForDamage(path, (problem) => stop(problem)) : undefined
+  const stop = (problem: string) => {
+    watch.stop(damaged(path, problem))
+    options.onDamaged?.(problem)
+  }
   const oneAtATime = pLimit(1)
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
   const emptying = new EmptyingLog(() =>
@@ -120,11 +122,28 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
     close: async () => {
       clearInterval(idleLook)
       emptying.stop()
+      await stopSearch?.()
       await oneAtATime(() => writer.close())
       await log.close()
       reader.close()
     },
   }
+}
+
+/** @throws Error if the file is damaged, or a newer Portcullis wrote it */
+function openWriter(path: string, isChecked: boolean): Connection {
+  const writer = new Connection(path)
+  try {
+    if (isChecked) writer.expectWhole(path)
+    writer.migrate(path)
+  } catch (error) {
+    writer.close()
+    throw error
+  }
+  // From now on `transaction` waits for other processes and for the disk itself, without blocking the event
+  // loop.
+  writer.waitForNothing()
+  return writer
 }
 
 /** @throws Error if the limit on open files is reached */
@@ -178,8 +197,7 @@ class Connection implements Queries {
     } catch (error) {
       throw unusable(path, error)
     }
-    if (problem !== undefined)
-      throw new Error(`${path}: the directory is damaged (${problem}); restore a backup`)
+    if (problem !== undefined) throw damaged(path, problem)
   }
 
   /** Number of the last change. */
@@ -316,6 +334,10 @@ class Connection implements Queries {
     this.#statements.clear()
     this.#database.close()
   }
+}
+
+function damaged(path: string, problem: string): Error {
+  return new Error(`${path}: the directory is damaged (${problem}); restore a backup`)
 }
 
 function unusable(path: string, error: unknown): Error {

@@ -169,6 +169,32 @@ describe('bit rot', () => {
       expect(error).toMatch(/revocation\.sqlite: the directory is damaged \(.*\); restore a backup$/)
   })
 
+  test('in a large file is found while it is open, and then nothing is answered or acknowledged', async () => {
+    const file = join(folder, 'large.sqlite')
+    copyFileSync(original, file)
+    const filling = new DatabaseSync(file)
+    filling.exec(`INSERT INTO matrix_versions (position, digest, content, action, actor, reason, at_ms)
+      VALUES (1, 'a digest', zeroblob(20000000), 'matrix.promote', 'a test', '', 0)`)
+    filling.close()
+    const [{ tokenId = '' } = {}] = made.ended
+    const bytes = readFileSync(file)
+    const at = bytes.indexOf(tokenId)
+    bytes[at + 10] = (bytes[at + 10] ?? 0) ^ 1
+    writeFileSync(file, bytes)
+    const problems: string[] = []
+    const store = new DirectoryStore(
+      openSqlite(file, { onDamaged: (problem) => problems.push(problem) }),
+      Date.now,
+    )
+    await eventually(() => problems.length > 0)
+    const refused = { code: 'UNAVAILABLE', reason: 'DIRECTORY_UNAVAILABLE' }
+    await expect(store.change('a test', (change) => change.revoke('lost', ''))).rejects.toMatchObject(refused)
+    await expect(store.records.account('an account')).rejects.toMatchObject(refused)
+    expect(() => store.verification.changes.moment()).toThrow(expect.objectContaining(refused))
+    expect(problems).toEqual([expect.stringMatching(/index|row/)])
+    await store.close()
+  })
+
   test.each([
     [-1, /version\.sqlite: expected a directory, found one of version -1$/],
     [5, /version\.sqlite: cannot be used as a directory \(.*already exists\)$|duplicate column/],

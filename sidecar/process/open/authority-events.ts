@@ -34,6 +34,13 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         'the directory file was replaced while it was open; calls that need it fail until a restart',
       )
     },
+    onDirectoryDamaged: (file, problem) => {
+      health.set('directory_damaged', true)
+      log.fatal(
+        { directory: file, problem },
+        'the directory file is damaged; calls that need it fail until a backup is restored',
+      )
+    },
     onExposed: (file, problem) => warnOfExposure(log, file, problem),
     onUnknownKey: (keyId) =>
       log.warn(
