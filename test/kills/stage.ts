@@ -51,11 +51,11 @@ export const ARCHIVE = 'audit-archive'
 
 /** Hashes of passwords cost next to nothing. */
 export const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
-const AT_ONCE = new URL('./archived-at-once.ts', import.meta.url).href
+const AT_ONCE = new URL('./kept-for-no-time.ts', import.meta.url).href
 
 /**
  * For every process of a stage: hashes of passwords cost next to nothing, the whole audit trail is archived
- * at each start, and the given modules are loaded.
+ * at each start, deleted rows are removed all the time, and the given modules are loaded.
  */
 export function preloading(...modules: string[]): string {
   return [CHEAP_PASSWORDS, AT_ONCE, ...modules].map((module) => `--import=${module}`).join(' ')

@@ -71,7 +71,13 @@ function expectedOf({ exists, users, keys, audit, ...account }: Account): object
   const { enabled, restricted, projects, crowd } = account
   const each = Object.entries(users).map(([name, { enabled, permitted }]) => [name, { enabled, permitted }])
   const shown = { exists, enabled, restricted, projects, crowd, users: Object.fromEntries(each) }
-  return { ...shown, keys: keys ?? null, audit }
+  // One that was revoked is removed after a time.
+  const active =
+    keys &&
+    Object.keys(keys)
+      .filter((name) => keys[name])
+      .sort()
+  return { ...shown, keys: active ?? null, audit }
 }
 
 async function contentOf({ directory }: Client, account: string): Promise<object> {
@@ -92,7 +98,7 @@ async function contentOf({ directory }: Client, account: string): Promise<object
     ...{ exists: true, enabled: found.account?.enabled, restricted: ranges.length > 0 },
     projects: Object.fromEntries(projects.map(({ name, enabled }) => [name, enabled])),
     ...{ users: Object.fromEntries(named), crowd: users.length - named.length },
-    keys: tokens && Object.fromEntries(tokens.tokens.map(({ name, revokedAt }) => [name, !revokedAt])),
+    keys: tokens?.tokens.flatMap(({ name, revokedAt }) => (revokedAt ? [] : [name])).sort(),
   }
 }
 
@@ -147,7 +153,7 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
     while (action === 'directory.restore' && (records.at(-1)?.sequence ?? 0) > before) records.pop()
     const last = records.at(-1)?.sequence ?? 0
     if (skips ? before < last : before !== last)
-      throw new Violation(`record ${sequence} of the audit trail follows ${last}`)
+      throw new Violation(`record ${sequence} (${action}) of the audit trail follows ${last}, not ${before}`)
     records.push(record)
   }
   let pageToken = ''
@@ -161,7 +167,7 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
     for (const record of page.records) take(record)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
-  const global = records.filter(({ account, action }) => account === '' && action !== 'audit.archive')
+  const global = records.filter(({ account, action }) => account === '' && !OF_RETENTION.has(action))
   const ofLanes = records.filter(({ account }) => account !== '')
   const lanes = Map.groupBy(ofLanes, ({ account }) => laneOf(account))
   return {
@@ -171,6 +177,9 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
     global: global.map(({ action }) => action),
   }
 }
+
+/** Changes of the sidecar itself, whenever something is due. */
+const OF_RETENTION = new Set(['audit.archive', 'directory.remove'])
 
 /**
  * The lines of the archive, by the number of their record. A process that was killed before it deleted what
