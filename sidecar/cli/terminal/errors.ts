@@ -97,6 +97,11 @@ export function warn(text: string, json: boolean): void {
   )
 }
 
+/** Says why there is no output although nothing is wrong. For people: a program has the answer. */
+export function note(text: string): void {
+  process.stderr.write(`${forTerminal(text)}\n`)
+}
+
 /**
  * Decides what happens where output cannot be written. A reader who has gone away has read enough: the
  * command ends with the exit code of its answer. Any other failure means that there is no answer, whatever
