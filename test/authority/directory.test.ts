@@ -64,6 +64,22 @@ describe('applying a directory file', () => {
     expect(await records()).toEqual(recorded)
   })
 
+  test('counts the passwords that it hashes: those of the service users who are missing', async () => {
+    const directory = await administration()
+    const followed: (number | string)[] = []
+    const follow = (passwords: number) => {
+      followed.push(passwords)
+      return { add: (more: number) => followed.push(more), [Symbol.dispose]: () => followed.push('end') }
+    }
+    const apply = (...names: string[]) => {
+      const service_users = names.map((name) => ({ name, permissions: [] }))
+      return applyFile(directory, TESTER, inAccount({ service_users }), follow as never)
+    }
+    await apply('one', 'two')
+    await apply('one', 'two', 'three')
+    expect(followed).toEqual([2, 1, 1, 'end', 1, 1, 'end'])
+  })
+
   test('creates all static tokens of the file, the first time and later', async () => {
     const directory = await administration()
     const owner = (...static_tokens: string[]) =>

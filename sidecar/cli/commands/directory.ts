@@ -16,6 +16,7 @@ import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/conf
 import { CommandError, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { configOption, jsonText, print, printJson, writePart } from '../terminal/output.ts'
+import { Progress } from '../terminal/progress.ts'
 import { forTerminal, paint, type Terminal } from '../terminal/terminal.ts'
 
 interface DirectoryOptions extends ConfirmOptions {
@@ -110,7 +111,13 @@ function addApplyCommand(directory: Command, terminal: Terminal): void {
           await lossesByFile(wanted, (account, name, type) => records.user(account, name, type)),
         ),
       )
-      return applyFile(administration, commandLine(), wanted)
+      // Nothing is changed before all passwords are hashed.
+      return applyFile(
+        administration,
+        commandLine(),
+        wanted,
+        (total) => new Progress({ done: 'hashed', unit: 'new passwords', total }),
+      )
     })
     if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
     else print(describeApplied(applied))

@@ -27,6 +27,8 @@ const COMMAND_REASONS = {
   OUTPUT_FAILED: 'FAILED_PRECONDITION',
   /** A person was asked and did not say yes. Nothing was changed. */
   NOT_CONFIRMED: 'CANCELLED',
+  /** Ctrl-C, and what was begun is removed. */
+  INTERRUPTED: 'CANCELLED',
   /** A defect of this program. */
   INTERNAL: 'INTERNAL',
 } as const
@@ -50,6 +52,11 @@ export class CommandError extends Error {
 /** The command was not given as expected. */
 export function usageError(message: string): CommandError {
   return new CommandError('USAGE', message)
+}
+
+/** Whether the program ends by Ctrl-C, as the shell expects it. */
+export function isInterruption(error: unknown): boolean {
+  return error instanceof CommandError && error.reason === 'INTERRUPTED'
 }
 
 /** The error as `--json` prints it. */

@@ -2,6 +2,7 @@
  * Shows on a terminal how far a long command is, and says what was left when Ctrl-C ends it. Nothing is shown
  * in a pipe, and nothing of a command that is quick.
  */
+import { CommandError } from './errors.ts'
 import { forTerminal, paint } from './terminal.ts'
 
 export interface ProgressOptions {
@@ -11,6 +12,11 @@ export interface ProgressOptions {
   readonly unit: string
   /** `undefined`: it is not known how many there are. */
   readonly total?: number | undefined
+  /**
+   * The state that Ctrl-C leaves, for a command that removes what it has begun: it ends with the reason of
+   * `signal`.
+   */
+  readonly leaves?: string
   readonly stream?: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>
   /** A monotonic clock, in milliseconds. */
   readonly monotonicMs?: () => number
@@ -24,7 +30,9 @@ const EVERY_MS = 200
 
 /** Ends with `using`: then the line is taken away, and Ctrl-C does what it did before. */
 export class Progress implements Disposable {
-  readonly #options: Required<Omit<ProgressOptions, 'total'>>
+  readonly #options: Required<Omit<ProgressOptions, 'total' | 'leaves'>>
+  readonly #leaves: string | undefined
+  readonly #controller = new AbortController()
   readonly #isShown: boolean
   readonly #startMs: number
   #total: number | undefined
@@ -36,8 +44,11 @@ export class Progress implements Disposable {
     this.clear()
     const { done, unit, stream } = this.#options
     const left = this.#total === undefined ? '' : `; ${amount(this.#total - this.#done, unit)} left`
+    const text = `interrupted: ${done} ${this.#soFar()}${left}`
+    if (this.#leaves !== undefined)
+      return this.#controller.abort(new CommandError('INTERRUPTED', `${text}; ${this.#leaves}`))
     const name = paint('yellow', 'portcullis:', process.stderr)
-    stream.write(`${forTerminal(`${name} interrupted: ${done} ${this.#soFar()}${left}`)}\n`)
+    stream.write(`${forTerminal(`${name} ${text}`)}\n`)
     // As the shell expects it of a program that Ctrl-C has ended.
     process.kill(process.pid, 'SIGINT')
   }
@@ -46,10 +57,16 @@ export class Progress implements Disposable {
     const { stream = process.stderr, monotonicMs = () => performance.now() } = options
     this.#options = { done: options.done, unit: options.unit, stream, monotonicMs }
     this.#total = options.total
+    this.#leaves = options.leaves
     this.#isShown = stream.isTTY === true && process.env.TERM !== 'dumb'
     this.#startMs = monotonicMs()
     this.#writtenMs = this.#startMs + QUICK_MS - EVERY_MS
     process.once('SIGINT', this.#interrupt)
+  }
+
+  /** Aborted by Ctrl-C where the command removes what it has begun. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
   }
 
   /** Counts units that are done. */
