@@ -2,7 +2,7 @@
 import { type Command, CommanderError } from 'commander'
 import { addServeCommand } from './commands/serve.ts'
 import { emptyProgram, everyCommand } from './empty-program.ts'
-import { EXIT, failWith, guardOutput } from './terminal/errors.ts'
+import { EXIT, failWith, guardOutput, isInterruption } from './terminal/errors.ts'
 import { COMPLETE, refuseEmptyValues } from './terminal/placeholders.ts'
 import { forbidColor } from './terminal/terminal.ts'
 
@@ -52,6 +52,7 @@ export async function runCommand(program: Command, words: readonly string[], jso
         flags: running?.options.map(({ long }) => long ?? '') ?? [],
         hint: error instanceof CommanderError ? hintFor(refusing) : undefined,
       })
+    if (isInterruption(error)) process.kill(process.pid, 'SIGINT')
   }
 }
 

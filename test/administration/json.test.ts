@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { ROWS, type Row } from '../../sidecar/cli/administration/administration-rows.ts'
+import { isListed } from '../../sidecar/cli/administration/listed-pages.ts'
 import { userIn } from '../../sidecar/directory/found.ts'
 import { PanelChange } from '../../sidecar/directory/panel-change.ts'
 import { run } from '../../sidecar/usecases/administration/run.ts'
@@ -99,7 +100,11 @@ async function answerOf({ call }: Row): Promise<string> {
     called = method
     throw new Error('this is all that is asked')
   }
-  await call(new Proxy({}, { get }) as never, ['an account', 'a name'], {} as never).catch(() => undefined)
+  const ask = async () => {
+    const answer = await call(new Proxy({}, { get }) as never, ['an account', 'a name'], {} as never)
+    if (isListed(answer)) await answer.pages.next()
+  }
+  await ask().catch(() => undefined)
   return `${called.charAt(0).toUpperCase()}${called.slice(1)}Response`
 }
 

@@ -3,8 +3,9 @@
  * applied by half.
  */
 import { userInfo } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { commandLine } from '../../sidecar/authority/actor.ts'
+import { accountsIn } from '../../sidecar/authority/administration/directory-listing.ts'
 import { applyFile, type DirectoryFile, listDirectory } from '../../sidecar/index.ts'
 import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -14,6 +15,23 @@ type Account = DirectoryFile['accounts'][number]
 const administration = async () => (await runSidecar()).sidecar.administration
 const inAccount = (account: Omit<Account, 'account'>): DirectoryFile => ({
   accounts: [{ account: ACCOUNT, ...account }],
+})
+
+test('a list of a large account is read in pages, when they are asked for', async () => {
+  const directory = await administration()
+  const { records } = directory
+  const people = {
+    accounts: [{ account: ACCOUNT, projects: Array.from({ length: 1_001 }, (_, index) => `p-${index}`) }],
+  }
+  await applyFile(directory, TESTER, people)
+  const asked = vi.spyOn(records, 'projects')
+  for await (const { projects } of accountsIn(records)) {
+    expect(asked).toHaveBeenCalledTimes(0)
+    for (const [pages, names] of [500, 500, 1].entries()) {
+      const { value } = await projects.next()
+      expect([value?.length, asked.mock.calls.length]).toEqual([names, pages + 1])
+    }
+  }
 })
 
 describe('applying a directory file', () => {
@@ -44,6 +62,22 @@ describe('applying a directory file', () => {
     })
     expect(await listDirectory(directory.records)).toEqual(before)
     expect(await records()).toEqual(recorded)
+  })
+
+  test('counts the passwords that it hashes: those of the service users who are missing', async () => {
+    const directory = await administration()
+    const followed: (number | string)[] = []
+    const follow = (passwords: number) => {
+      followed.push(passwords)
+      return { add: (more: number) => followed.push(more), [Symbol.dispose]: () => followed.push('end') }
+    }
+    const apply = (...names: string[]) => {
+      const service_users = names.map((name) => ({ name, permissions: [] }))
+      return applyFile(directory, TESTER, inAccount({ service_users }), follow as never)
+    }
+    await apply('one', 'two')
+    await apply('one', 'two', 'three')
+    expect(followed).toEqual([2, 1, 1, 'end', 1, 1, 'end'])
   })
 
   test('creates all static tokens of the file, the first time and later', async () => {

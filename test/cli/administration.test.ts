@@ -1,5 +1,6 @@
 /** The administration commands: their reports, and the mistakes that they prevent. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { printList } from '../../sidecar/cli/administration/administration-output.ts'
 import { command } from '../support/processes/command-line.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -94,12 +95,17 @@ describe('audit list', () => {
     await done('account', 'create', '780')
     for (const name of ['alpha', 'beta']) await done('project', 'create', '780', name)
     const all = ['account.create 780', 'project.create alpha', 'project.create beta']
-    expect(await subjects()).toEqual(all)
-    expect(await subjects('--newest-first')).toEqual(all.toReversed())
+    expect(await subjects()).toEqual(all.toReversed())
+    expect(await subjects('--oldest-first')).toEqual(all)
     expect(await subjects('--action', 'PROJECT', '--subject', 'alp')).toEqual(['project.create alpha'])
     expect(await subjects('--actor', 'nobody')).toEqual([])
-    expect(await subjects('--since', '2020-01-01', '--until', '9999-01-01T00:00+01:00')).toEqual(all)
+    expect(
+      await subjects('--since', '2020-01-01', '--until', '9999-01-01T00:00+01:00', '--oldest-first'),
+    ).toEqual(all)
     expect(await subjects('--until', '2020-01-01T10:00:00.5Z')).toEqual([])
+    expect(await portcullis('audit', 'list', '780', '--actor', 'nobody')).toEqual({
+      ...{ code: 0, stdout: '', stderr: 'no records\n' },
+    })
   })
 
   test.each(['yesterday', '2026-11-22Z', '2026-13-01', '2026-02-30', '22.11.2026', '2 d'])(
@@ -118,7 +124,10 @@ describe('audit list', () => {
 test.each(['project', 'service-user', 'control-panel-user'])(
   'an account without a %s has an empty list, and an unknown account is NOT_FOUND',
   async (group) => {
-    expect(await done(group, 'list', '777')).toMatch(/^no (projects|users)\n$/)
+    const { code, stdout, stderr } = await portcullis(group, 'list', '777')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toMatch(/^no (projects|users)\n$/)
+    expect(await done(group, 'list', '777', '--json')).toMatch(/^\{"(projects|users)":\[\]\}\n$/)
     expect(await portcullis(group, 'list', '999')).toEqual({
       code: 2,
       stdout: '',
@@ -126,6 +135,37 @@ test.each(['project', 'service-user', 'control-panel-user'])(
     })
   },
 )
+
+describe('a list is printed while its pages arrive', () => {
+  /** The output before each page is asked for, and behind the last one. */
+  async function printed(json: boolean): Promise<string[]> {
+    let stdout = ''
+    const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+      stdout += chunk
+      return true
+    })
+    const before: string[] = []
+    async function* pages() {
+      for (const page of [[{ name: 'a', note: '' }], [{ name: 'b', note: 'long' }, { name: 'ccc' }]]) {
+        before.push(stdout)
+        yield page
+      }
+    }
+    await printList({ key: 'users', pages: pages() }, { json })
+    write.mockRestore()
+    return [...before, stdout]
+  }
+
+  test('as a table', async () => {
+    const first = 'name  note\na\n'
+    expect(await printed(false)).toEqual(['', first, `${first}b     long\nccc\n`])
+  })
+
+  test('as one line of JSON', async () => {
+    const first = '{"users":[{"name":"a","note":""}'
+    expect(await printed(true)).toEqual(['', first, `${first},{"name":"b","note":"long"},{"name":"ccc"}]}\n`])
+  })
+})
 
 test('a token is revoked by its id with the administrator token of the same data folder', async () => {
   const id = 'A'.repeat(22)

@@ -12,9 +12,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
+import { Progress } from '../../sidecar/cli/terminal/progress.ts'
 import type { DirectoryChange } from '../../sidecar/directory/change.ts'
 import { removeRows } from '../../sidecar/directory/removal.ts'
 import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/processes/backup.ts'
@@ -307,6 +308,42 @@ describe('a backup', () => {
     for (const file of [backup, keys]) expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(await refused('backup', backup, ...data)).toMatch(/exists, and is not replaced/)
     expect(readdirSync(join(backup, '..'))).toEqual(['directory.backup'])
+  })
+
+  test('is ended by Ctrl-C, as a restoration is, and nothing stays behind', async () => {
+    const { folder, data } = await stopped()
+    const database = new DatabaseSync(join(folder, 'directory.sqlite'))
+    database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+      INSERT INTO revocations (token_id, revoked_at_ms) SELECT 'token-' || i, i FROM n`)
+    database.close()
+    const whole = newBackup()
+    await done('backup', whole, ...data)
+    const before = readdirSync(folder).sort()
+    const interrupted = vi.spyOn(Progress.prototype, 'add').mockImplementation(function (this: Progress) {
+      process.emit('SIGINT')
+    })
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+    const backup = newBackup()
+    const ended = [
+      await command(['backup', backup, ...data]),
+      await command(['restore', whole, '--replace', ...data]),
+    ]
+    const calls = [...kill.mock.calls]
+    for (const mock of [interrupted, kill]) mock.mockRestore()
+    const left = (done: string, what: string) =>
+      expect.stringMatching(
+        new RegExp(`^portcullis: interrupted: ${done} 0 of 5,\\d+ rows; 5,\\d+ rows left; ${what}\\n$`),
+      )
+    expect(ended).toEqual([
+      { code: 2, stdout: '', stderr: left('written', 'no file was written') },
+      { code: 2, stdout: '', stderr: left('loaded', 'nothing was changed') },
+    ])
+    expect(calls).toEqual([
+      [process.pid, 'SIGINT'],
+      [process.pid, 'SIGINT'],
+    ])
+    expect(readdirSync(join(backup, '..'))).toEqual([])
+    expect(readdirSync(folder).sort()).toEqual(before)
   })
 
   test('is not made of a damaged directory', async () => {

@@ -51,13 +51,18 @@ test.each<[claim: string, before: Rights, after: Rights, losses: string[]]>([
 describe('a directory file', () => {
   const worker = { name: 'worker', enabled: true, permissions: [projects('a')], roles: [], validator: false }
   const listing = {
-    account: '1',
-    projects: ['a'],
     serviceUsers: [worker, { ...worker, name: 'other' }],
-    controlPanelUsers: [{ name: 'olga', enabled: true, owner: true, roles: ['iam.admin'], staticTokens: [] }],
+    controlPanelUsers: [{ name: 'olga', enabled: true, owner: true, roles: ['iam.admin'] }],
   }
 
-  test('removes rights only from the users that it names', () => {
+  const find = async (account: string, name: string, type: string) =>
+    account === '1'
+      ? (type === 'service_user' ? listing.serviceUsers : listing.controlPanelUsers).find(
+          (user) => user.name === name,
+        )
+      : undefined
+
+  test('removes rights only from the users that it names', async () => {
     const file = {
       accounts: [
         {
@@ -67,19 +72,19 @@ describe('a directory file', () => {
         },
       ],
     }
-    expect(lossesByFile(file, [listing])).toEqual([
+    expect(await lossesByFile(file, find)).toEqual([
       { account: '1', user: 'worker', what: ['permission project:a'] },
       { account: '1', user: 'olga', what: ['ownership of the account'] },
     ])
   })
 
-  test('removes nothing from accounts and users that do not exist yet', () => {
+  test('removes nothing from accounts and users that do not exist yet', async () => {
     const file = {
       accounts: [
         { account: '1', service_users: [{ name: 'new', permissions: [] }] },
         { account: '2', service_users: [{ name: 'worker', permissions: [] }] },
       ],
     }
-    expect(lossesByFile(file, [listing])).toEqual([])
+    expect(await lossesByFile(file, find)).toEqual([])
   })
 })

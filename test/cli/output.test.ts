@@ -30,6 +30,16 @@ test.each<[claim: string, stdout: 'full' | 'unread', args: string[], code: numbe
   expect(await run(args, { stdout })).toEqual({ code, stdout: '', stderr })
 })
 
+test('a long search ends when its reader has left, although there is more to read', async () => {
+  const line = {
+    ...{ time: '2026-11-22T09:44:34.123Z', api: 'cdn', allowed: true, reason: 'ALLOWED', conflicts: [] },
+  }
+  const args = ['decisions', '-', '--oldest-first', '--limit', '100000', '--json']
+  const { ended, write } = start(args, { stdout: 'unread', input: 'open' })
+  write(`${JSON.stringify(line)}\n`.repeat(5_000))
+  expect(await ended).toMatchObject({ code: 0, stdout: '' })
+})
+
 describe('a development sidecar that cannot print its secrets stops, and leaves nothing behind', () => {
   test.each<[stdout: 'full' | 'unread', code: number, stderr: string]>([
     ['unread', 0, ''],

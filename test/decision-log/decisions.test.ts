@@ -84,6 +84,22 @@ test('with the oldest first, all of it goes through a pipe to a replay', async (
   expect(again).toMatchObject({ code: 0, stdout: '37\n', stderr: '' })
 })
 
+test('where no decision matches, standard error says so, and a program has the exit code', async () => {
+  for (const words of [[], ['--explain'], ['--oldest-first']])
+    expect(await decisions(['--api', 'nothing', ...words])).toEqual({
+      ...{ code: 1, stdout: '', stderr: 'no decisions match\n' },
+    })
+  const earlier = await decisions(['--until', '1h'])
+  expect(earlier).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^no .* left out .* --every-line /),
+  })
+  expect(await decisions(['--until', '1h', '--every-line'])).toEqual({
+    ...{ code: 1, stdout: '', stderr: 'no decisions match\n' },
+  })
+  expect(await decisions(['--api', 'nothing', '--json'])).toEqual({ code: 1, stdout: '', stderr: '' })
+})
+
 describe('is found', () => {
   const userIdOf = async () =>
     (JSON.parse((await decisions(['--limit', '1', '--json'])).stdout) as LoggedLine).subject?.id ?? ''

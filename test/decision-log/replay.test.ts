@@ -5,8 +5,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { LINE_BYTES_MAX } from '../../sidecar/signals/decision-log/blocks.ts'
+import { blocksOf, LINE_BYTES_MAX } from '../../sidecar/signals/decision-log/blocks.ts'
 import { type MalformedLine, readLines } from '../../sidecar/signals/decision-log/read-line.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 import { command } from '../support/processes/command-line.ts'
@@ -144,6 +145,20 @@ describe('the command', () => {
     expect(stdout).toMatch(/:4: \S+: expected/)
   })
 
+  test('only decisions of a time, and of a compressed file', async () => {
+    const log = newFile('', 'decisions.log.gz')
+    writeFileSync(log, gzipSync(text))
+    const [since, until] = [lines[100]?.time, lines[200]?.time] as [string, string]
+    const decisions = async (...words: string[]) =>
+      JSON.parse((await command(['replay', log, '--json', ...words])).stdout).decisions
+    const are = (is: (time: string) => boolean) => lines.filter(({ time }) => is(time)).length
+    expect(await decisions()).toBe(lines.length)
+    expect(await decisions('--since', since)).toBe(are((time) => time >= since))
+    expect(await decisions('--until', until, '--every-line')).toBe(are((time) => time < until))
+    const none = await command(['replay', log, '--since', until, '--until', since])
+    expect(none).toMatchObject({ code: 2, stderr: 'portcullis: --until: expected a time after --since\n' })
+  })
+
   test('the same as JSON', async () => {
     const log = newFile(`${text}nonsense\n`, 'decisions.log')
     const { code, stdout } = await command(['replay', log, log, '--matrix', after as string, '--json'])
@@ -180,7 +195,7 @@ test('a line that follows the beginning of one is read: that process was killed,
     yield Buffer.from(`${torn.slice(0, 50)}${whole}\n${whole}\n${torn.slice(0, 5)}${torn.slice(0, 9)}\n`)
   }
   await readLines(
-    log(),
+    blocksOf(log()),
     (line) => read.push(line),
     (line) => malformed.push(line),
   )
@@ -215,7 +230,7 @@ test('a long log is read in bounded memory, and a long line is malformed', async
     grownMax = process.memoryUsage().heapUsed - atFirst
   }
   await readLines(
-    log(),
+    blocksOf(log()),
     () => read++,
     (line) => malformed.push(line),
   )

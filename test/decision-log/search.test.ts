@@ -14,13 +14,14 @@ import {
   eachLine,
   LINE_BYTES_MAX,
 } from '../../sidecar/signals/decision-log/blocks.ts'
+import { Counts } from '../../sidecar/signals/decision-log/counts.ts'
 import {
   filesOfLog,
   type LogFile,
   logFile,
   logsOfFolder,
 } from '../../sidecar/signals/decision-log/log-files.ts'
-import { foundIn, merged } from '../../sidecar/signals/decision-log/log-search.ts'
+import { countIn, foundIn, merged } from '../../sidecar/signals/decision-log/log-search.ts'
 import { Matcher, newTally } from '../../sidecar/signals/decision-log/matcher.ts'
 import { BLOCK_BYTES, searchTurn } from '../../sidecar/signals/decision-log/search-turn.ts'
 import type { DecisionQuery } from '../../sidecar/usecases/decision-search.ts'
@@ -138,6 +139,13 @@ const search = (query: DecisionQuery, newestFirst: boolean, keptMax = 10_000) =>
   },
 })
 
+async function countOf(file: LogFile, query: DecisionQuery) {
+  const counts = new Counts('api')
+  const options = search(query, false)
+  await countIn([file], counts, options)
+  return { decisions: counts.decisions, damaged: options.tally.damaged }
+}
+
 const fileAt = async (path: string) => (await logFile(path)) as LogFile
 
 async function timesOf(
@@ -164,6 +172,7 @@ describe.each([
     const file = await fileAt(path)
     expect(await timesOf(foundIn([file], search(query, false)))).toEqual(expected)
     expect(await timesOf(foundIn([file], search(query, true)))).toEqual(expected.toReversed())
+    expect(await countOf(file, query)).toMatchObject({ decisions: expected.length, damaged: 0 })
   })
 
   test('only the given number of the newest lines is kept', async () => {
@@ -215,6 +224,7 @@ test('a line that is too long is counted, and those around it are found', async 
 test.each<[what: string, text: string, found: number, damaged: number, foreign: number]>([
   ['no JSON', `${textOf([line(1)])}nonsense\n${textOf([line(2)])}`, 2, 1, 0],
   ['a line of the other log', '{"level":30,"time":1795340674123,"msg":"hello"}\n', 0, 1, 0],
+  ['a line of another program', '{"time":"2026-11-22T09:44:34.123Z","msg":"hello"}\n', 0, 1, 0],
   ['a last line that is cut', textOf([line(1), line(2)]).slice(0, -40), 1, 1, 0],
   ['a cut line with the next one behind it', textOf([line(1)]).slice(0, 60) + textOf([line(2)]), 1, 1, 0],
   ['empty lines', `\n\n${textOf([line(1)])}\n`, 1, 0, 0],
@@ -236,6 +246,7 @@ test.each<[what: string, text: string, found: number, damaged: number, foreign: 
     expect(await timesOf(foundIn([await fileAt(newLog(text))], options))).toHaveLength(found)
     expect(options.tally).toMatchObject({ damaged, foreign })
   }
+  expect(await countOf(await fileAt(newLog(text)), {})).toEqual({ decisions: found, damaged })
 })
 
 test('a compressed file that is cut gives what is there, and says that there is more', async () => {

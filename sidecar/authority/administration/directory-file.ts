@@ -56,15 +56,18 @@ interface ChangedUser {
  * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the users
  * it names. Other users stay as they are. All or nothing.
  *
+ * @param follow called with the number of new passwords, before they are hashed
  * @throws CallError
  */
 export async function applyFile(
   { directory, records, secrets }: Pick<Administration, 'directory' | 'records' | 'secrets'>,
   author: ChangeAuthor,
   file: DirectoryFile,
+  follow?: FollowPasswords,
 ): Promise<Applied> {
   refuseRepetitions(file)
-  const passwords = await passwordsFor(file, records, secrets, author.principal)
+  const missing = await missingServiceUsers(file, records)
+  const passwords = await passwordsFor(missing, secrets, author.principal, follow)
   return changeDirectory(
     directory,
     author,
@@ -75,21 +78,31 @@ export async function applyFile(
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
 
-/**
- * Passwords for the service users of the file who are missing: hashing takes long, so it is done before the
- * change.
- */
-async function passwordsFor(
-  file: DirectoryFile,
-  records: DirectoryRecords,
-  secrets: SecretMaker,
-  principal: string,
-): Promise<NewPasswords> {
-  const made = new Map<string, HashedPassword>()
+type FollowPasswords = (passwords: number) => Disposable & { add(passwords: number): void }
+
+/** The service users of the file who are missing, each as the key of its password. */
+async function missingServiceUsers(file: DirectoryFile, records: DirectoryRecords): Promise<string[]> {
+  const missing: string[] = []
   for (const { account, service_users = [] } of file.accounts)
     for (const { name } of service_users)
       if ((await records.user(account, name, 'service_user')) === undefined)
-        made.set(JSON.stringify([account, name]), await secrets.newPassword(principal))
+        missing.push(JSON.stringify([account, name]))
+  return missing
+}
+
+/** Hashing passwords takes long, so it is done before the change. */
+async function passwordsFor(
+  missing: readonly string[],
+  secrets: SecretMaker,
+  principal: string,
+  follow: FollowPasswords | undefined,
+): Promise<NewPasswords> {
+  const made = new Map<string, HashedPassword>()
+  using follower = follow?.(missing.length)
+  for (const user of missing) {
+    made.set(user, await secrets.newPassword(principal))
+    follower?.add(1)
+  }
   return made
 }
 

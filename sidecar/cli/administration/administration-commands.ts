@@ -11,6 +11,7 @@ import { placeholderOf } from '../terminal/placeholders.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
 import { addAuditExportCommand } from './audit-export.ts'
+import { isListed } from './listed-pages.ts'
 
 export function addAdministrationCommands(program: Command, terminal: Terminal): void {
   const groups = new Map<string, Command>()
@@ -52,12 +53,13 @@ async function administer(
     (value) => value ?? [],
   )
   const { readIdentity, withClient } = await import('../sidecar-connection.ts')
-  const { printRecords } = await import('./administration-output.ts')
-  const answer = await withClient({ ...options, ...readIdentity(options) }, async (client: Client) => {
+  const { printList, printRecords } = await import('./administration-output.ts')
+  await withClient({ ...options, ...readIdentity(options) }, async (client: Client) => {
     await confirm(terminal, options, () => question?.(client.directory, values, options))
-    return call(client.directory, values, options)
+    const answer = await call(client.directory, values, options)
+    if (isListed(answer)) await printList(answer, options)
+    else printRecords(answer, options)
   })
-  printRecords(answer, options)
 }
 
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {

@@ -6,8 +6,10 @@
 import type { Scope } from '../../../proto/gen/portcullis/v1/decision.ts'
 import type { Permission, PermissionScope } from '../../../proto/gen/portcullis/v1/directory.ts'
 import { columns } from '../../base/text-table.ts'
-import { type FieldsShown, jsonOf, print, printJson } from '../terminal/output.ts'
-import { paint } from '../terminal/terminal.ts'
+import { note } from '../terminal/errors.ts'
+import { type FieldsShown, jsonOf, jsonText, print, printJson, writePart } from '../terminal/output.ts'
+import { forTerminal, paint } from '../terminal/terminal.ts'
+import type { Listed } from './listed-pages.ts'
 
 /** An answer with the keys of the contract. */
 type Shown = Readonly<Record<string, unknown>>
@@ -15,6 +17,28 @@ type Shown = Readonly<Record<string, unknown>>
 export function printRecords(answer: object, { json }: { readonly json?: boolean }): void {
   if (json) printJson(answer, SHOWN)
   else print(describe(jsonOf(answer, SHOWN) as Shown))
+}
+
+/** Prints a list while its pages arrive. A reader who has gone away has read enough. */
+export async function printList({ key, pages }: Listed, { json = false }: { readonly json?: boolean }) {
+  if (json) {
+    let before = `{${JSON.stringify(key)}:[`
+    for await (const page of pages) {
+      if (!(await writePart(`${before}${page.map((record) => jsonText(record, SHOWN)).join(',')}`))) return
+      before = ','
+    }
+    await writePart(`${before === ',' ? '' : before}]}\n`)
+    return
+  }
+  let header: readonly string[] | undefined
+  const widths: number[] = []
+  for await (const page of pages) {
+    const records = page.map((record) => jsonOf(record, SHOWN) as Shown)
+    const first = header === undefined
+    header ??= Object.keys(records[0] ?? {})
+    if (!(await writePart(`${forTerminal(tableOf(records, { header, first, widths }))}\n`))) return
+  }
+  if (header === undefined) note(`no ${key}`)
 }
 
 /** The fields of the contract that are shown in another form than on the wire. */
@@ -65,12 +89,14 @@ function isListOfRecords(field: unknown): field is readonly Shown[] {
   return Array.isArray(field) && typeof field[0] === 'object'
 }
 
-function tableOf(records: readonly Shown[]): string {
-  const header = Object.keys(records[0] ?? {})
-  return columns([
-    header.map((key) => paint('bold', key)),
-    ...records.map((record) => header.map((key) => cellOf(record[key]))),
-  ])
+/** @param part of a table, of which only the first one has its header */
+function tableOf(
+  records: readonly Shown[],
+  part?: { readonly header: readonly string[]; readonly first: boolean; readonly widths: number[] },
+): string {
+  const { header, first, widths } = part ?? { header: Object.keys(records[0] ?? {}), first: true, widths: [] }
+  const rows = records.map((record) => header.map((key) => cellOf(record[key])))
+  return columns(first ? [header.map((key) => paint('bold', key)), ...rows] : rows, '  ', widths)
 }
 
 function cellOf(value: unknown): string {

@@ -2,7 +2,7 @@
 import type { DirectoryClient } from '../../../clients/typescript/index.ts'
 import type { Permission } from '../../../proto/gen/portcullis/v1/directory.ts'
 import { counted } from '../terminal/output.ts'
-import { everyPage } from './listed-pages.ts'
+import { countOf, everyPage } from './listed-pages.ts'
 import { lossesOf, type Rights, raisesRights } from './losses.ts'
 
 interface Rightful {
@@ -13,13 +13,12 @@ interface Rightful {
 
 /** Counts first, so that a mistyped number is noticed. */
 export async function deleteAccount(directory: DirectoryClient, [account = '']: string[]): Promise<string> {
-  const [{ projects }, { users: machines }, { users: people }] = await Promise.all([
-    everyPage((page) => directory.listProjects({ ...page, account }), 'projects'),
-    everyPage((page) => directory.listServiceUsers({ ...page, account }), 'users'),
-    everyPage((page) => directory.listControlPanelUsers({ ...page, account }), 'users'),
+  const [projects, machines, people] = await Promise.all([
+    countOf(everyPage((page) => directory.listProjects({ ...page, account }), 'projects')),
+    countOf(everyPage((page) => directory.listServiceUsers({ ...page, account }), 'users')),
+    countOf(everyPage((page) => directory.listControlPanelUsers({ ...page, account }), 'users')),
   ])
-  const users = machines.length + people.length
-  return `Delete account ${account} with ${counted(projects.length, 'project')} and ${counted(users, 'user')}?`
+  return `Delete account ${account} with ${counted(projects, 'project')} and ${counted(machines + people, 'user')}?`
 }
 
 export async function deleteProject(_directory: unknown, [account, name]: string[]): Promise<string> {

@@ -23,7 +23,7 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly allowExcludingRequester?: boolean
   readonly page?: string
   readonly note?: string
-  readonly newestFirst?: boolean
+  readonly oldestFirst?: boolean
 }
 
 const PERMISSION = new Option(
@@ -44,7 +44,7 @@ type Call<Result> = (
   directory: DirectoryClient,
   values: string[],
   options: AdministrationOptions,
-) => Promise<Result>
+) => Result | Promise<Result>
 
 export interface Row {
   readonly group: string
@@ -52,7 +52,7 @@ export interface Row {
   /** For example `<account>`. */
   readonly arguments: readonly string[]
   readonly description: string
-  /** Returns what is printed as records, or as JSON. */
+  /** Returns what is printed as records, or as JSON; a list page after page. */
   readonly call: Call<object>
   /** Those that only some of the commands have. */
   readonly options: readonly Option[]
@@ -339,19 +339,24 @@ export const ROWS: readonly Row[] = [
 
   row(
     'audit list [account]',
-    'List who changed what, and when, oldest first. All accounts, as an operator, where none is given.',
-    (directory, [account = ''], { newestFirst, ...filters }) =>
+    'List who changed what, and when, newest first. All accounts, as an operator, where none is given.',
+    (directory, [account = ''], { oldestFirst = false, ...filters }) =>
       everyPage(
         (page) =>
           directory.listAuditRecords({
             ...page,
             account,
             ...filtersOf(filters),
-            ...(newestFirst !== undefined && { newestFirst }),
+            newestFirst: !oldestFirst,
           }),
         'records',
       ),
-    { options: [...AUDIT_FILTERS, new Option('--newest-first', 'begin with the newest change')] },
+    {
+      options: [
+        ...AUDIT_FILTERS,
+        new Option('--oldest-first', 'begin with the oldest change (default: with the newest)'),
+      ],
+    },
   ),
 ]
 

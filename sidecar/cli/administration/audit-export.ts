@@ -4,7 +4,12 @@ import type { AuditRecord } from '../../../proto/gen/portcullis/v1/directory.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import { usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
-import { addAddressOptions, addIdentityOptions, type ConnectionOptions } from '../terminal/output.ts'
+import {
+  addAddressOptions,
+  addIdentityOptions,
+  type ConnectionOptions,
+  writePart,
+} from '../terminal/output.ts'
 import { AUDIT_FILTERS, type AuditFilters, filtersOf } from './audit-filters.ts'
 
 interface ExportOptions extends ConnectionOptions, AuditFilters {
@@ -51,17 +56,9 @@ async function exportAudit(account = '', options: ExportOptions): Promise<void> 
         pageToken,
         ...filtersOf(options),
       })
-      // A slow reader is waited for: the trail may be long. One who has gone away has read enough.
-      if (!process.stdout.write(page.records.map(lineOf).join(''))) await room()
-      if (process.stdout.destroyed) return
+      if (!(await writePart(page.records.map(lineOf).join('')))) return
       pageToken = page.nextPageToken
     } while (pageToken !== '')
-  })
-}
-
-function room(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const event of ['drain', 'close']) process.stdout.once(event, () => resolve())
   })
 }
 

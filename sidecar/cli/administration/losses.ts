@@ -3,8 +3,7 @@
  * being enabled.
  */
 import type { DirectoryFile } from '../../authority/administration/directory-file.ts'
-import type { AccountListing } from '../../authority/administration/directory-listing.ts'
-import { administersAccount, type Permission } from '../../directory/directory.ts'
+import { administersAccount, type Permission, type UserType } from '../../directory/directory.ts'
 
 /** The part of a user that tokens are based on. A change leaves alone what it does not name. */
 export interface Rights {
@@ -45,27 +44,26 @@ export function raisesRights({ owner = false, roles = [], validator }: Rights, a
   )
 }
 
-/** The rights that users lose where a directory file is applied to these accounts. */
-export function lossesByFile(file: DirectoryFile, accounts: readonly AccountListing[]): Loss[] {
-  const listed = new Map(accounts.map((account) => [account.account, account]))
-  return file.accounts.flatMap(({ account, service_users = [], control_panel_users = [] }) => {
-    const { serviceUsers = [], controlPanelUsers = [] }: Partial<AccountListing> = listed.get(account) ?? {}
-    return [
-      ...lossesAmong(account, serviceUsers, service_users),
-      ...lossesAmong(account, controlPanelUsers, control_panel_users),
-    ]
-  })
-}
-
-function lossesAmong(
-  account: string,
-  before: readonly (Rights & { readonly name: string })[],
-  after: readonly (Rights & { readonly name: string })[],
-): Loss[] {
-  const known = new Map(before.map((user) => [user.name, user]))
-  return after
-    .map((user) => ({ account, user: user.name, what: lossesOf(known.get(user.name) ?? {}, user) }))
-    .filter(({ what }) => what.length > 0)
+/**
+ * The rights that users lose where a directory file is applied.
+ *
+ * @param find a user as they are now; `undefined`: there is none
+ */
+export async function lossesByFile(
+  { accounts }: DirectoryFile,
+  find: (account: string, name: string, type: UserType) => Promise<Rights | undefined>,
+): Promise<Loss[]> {
+  const losses: Loss[] = []
+  for (const { account, service_users = [], control_panel_users = [] } of accounts)
+    for (const [type, users] of [
+      ['service_user', service_users],
+      ['control_panel_user', control_panel_users],
+    ] as const)
+      for (const user of users) {
+        const what = lossesOf((await find(account, user.name, type)) ?? {}, user)
+        if (what.length > 0) losses.push({ account, user: user.name, what })
+      }
+  return losses
 }
 
 /** A permission for the account is good for each of its projects too. */

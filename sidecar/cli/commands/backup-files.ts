@@ -17,6 +17,7 @@ import type { Restored } from '../../directory/backup/restore.ts'
 import { type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/errors.ts'
 import { counted, print, printJson } from '../terminal/output.ts'
+import { Progress } from '../terminal/progress.ts'
 import { paint, type Terminal } from '../terminal/terminal.ts'
 import { describeRestored, warningsOf, warningsOfKeys } from './restored.ts'
 
@@ -64,7 +65,9 @@ export async function backUp(file: string, options: BackupOptions): Promise<void
   if (options.keys === file) throw usageError('--keys: expected another file than that of the directory')
   if (options.keys !== undefined && existsSync(options.keys))
     throw new Error(`${options.keys} already exists, and is not replaced`)
-  const details = await backUpDirectory({ path: file, place, ...at })
+  const follow = (total: number) =>
+    new Progress({ done: 'written', unit: 'rows', total, leaves: 'no file was written' })
+  const details = await backUpDirectory({ path: file, place, follow, ...at })
   // After the directory: keys are added before they sign, so every token of the backup has its key here.
   const keys =
     options.keys === undefined
@@ -158,6 +161,7 @@ async function restoreInto(
     // Without a pepper the next start makes one, so no static token is recognised.
     pepper: pepper ?? pepperFingerprintIn(data) ?? '',
     nowMs: Date.now(),
+    follow: (total) => new Progress({ done: 'loaded', unit: 'rows', total, leaves: 'nothing was changed' }),
   })
 }
 

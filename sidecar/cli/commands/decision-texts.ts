@@ -5,12 +5,12 @@ import { escaped } from '../../base/visible-text.ts'
 import type { Config } from '../../config/config.ts'
 import type { UserName } from '../../directory/user-names.ts'
 import { afterwards } from '../../signals/decision-log/afterwards.ts'
+import { COUNTED, type Counted, type Counts } from '../../signals/decision-log/counts.ts'
 import type { FoundIn } from '../../signals/decision-log/log-search.ts'
 import type { Line } from '../../signals/decision-log/read-line.ts'
 import { readRules } from '../read-rules.ts'
 import { counted } from '../terminal/output.ts'
 import { paint } from '../terminal/terminal.ts'
-import { COUNTED, type Counted, type Counts } from './decision-counts.ts'
 
 type UserNames = ReadonlyMap<string, UserName>
 

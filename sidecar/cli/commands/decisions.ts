@@ -1,13 +1,13 @@
 /** `portcullis decisions`: searches decision logs. */
 import { type Command, Option } from 'commander'
 import { REASONS } from '../../../engine/index.ts'
+import { COUNTED } from '../../signals/decision-log/counts.ts'
 import { SHADOW_DIRECTIONS } from '../../usecases/shadow.ts'
 import { usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { configOption } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { TIME_HINT, timeFor } from '../terminal/times.ts'
-import { COUNTED } from './decision-counts.ts'
+import { LOG_TIMES } from './log-times.ts'
 import type { DecisionsOptions } from './search-decisions.ts'
 
 /** Most decisions that are printed with the newest first: they wait until the search has ended. */
@@ -21,8 +21,8 @@ export function addDecisionsCommand(program: Command, terminal: Terminal): void 
       '[log...]',
       'files, also compressed ones, folders, or - for standard input (default: the log of the configuration, with its replaced files)',
     )
-    .option('--since <time>', `only decisions at this time or later: ${TIME_HINT}`, timeFor('--since'))
-    .option('--until <time>', 'only decisions before this time', timeFor('--until'))
+  for (const option of LOG_TIMES) command.addOption(option)
+  command
     .option('--user <user>', 'only decisions about tokens of this user: the name, or the id in the log')
     .option(
       '--token',

@@ -7,16 +7,17 @@ import type { Command } from 'commander'
 import { commandLine } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
 import type { Applied, DirectoryFile } from '../../authority/administration/directory-file.ts'
-import type { AccountListing } from '../../authority/administration/directory-listing.ts'
+import type { AccountListing, AccountPages } from '../../authority/administration/directory-listing.ts'
 import type { NewSecret } from '../../authority/administration/secrets.ts'
 import { expectDataFolder } from '../../base/data-folder.ts'
 import { columns } from '../../base/text-table.ts'
-import { lossesByFile } from '../administration/losses.ts'
+import { type Loss, lossesByFile } from '../administration/losses.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
-import { configOption, print, printJson } from '../terminal/output.ts'
-import { paint, type Terminal } from '../terminal/terminal.ts'
+import { configOption, jsonText, print, printJson, writePart } from '../terminal/output.ts'
+import { Progress } from '../terminal/progress.ts'
+import { forTerminal, paint, type Terminal } from '../terminal/terminal.ts'
 
 interface DirectoryOptions extends ConfirmOptions {
   readonly data?: string
@@ -40,10 +41,10 @@ export function addDirectoryCommand(program: Command, terminal: Terminal): void 
   )
   addHelpParts(show, { examples: ['directory show', 'directory show --json'] }).action(
     async (options: DirectoryOptions) => {
-      const { listDirectory } = await import('../../authority/administration/directory-listing.ts')
-      const accounts = await administering(options, 'existing', ({ records }) => listDirectory(records))
-      if (options.json) printJson({ accounts: accounts.map(shown) })
-      else print(columns(accounts.flatMap(accountRows)))
+      const { accountsIn } = await import('../../authority/administration/directory-listing.ts')
+      await administering(options, 'existing', ({ records }) =>
+        options.json ? printAccountsAsJson(accountsIn(records)) : printAccounts(accountsIn(records)),
+      )
     },
   )
   addReplacePasswordCommand(directory, terminal)
@@ -102,12 +103,21 @@ function addApplyCommand(directory: Command, terminal: Terminal): void {
   }).action(async (file: string, options: DirectoryOptions) => {
     const wanted = await readDirectoryFile(file)
     const { applyFile } = await import('../../authority/administration/directory-file.ts')
-    const { listDirectory } = await import('../../authority/administration/directory-listing.ts')
     const applied = await administering(options, 'new or existing', async (administration) => {
+      const { records } = administration
       await confirm(terminal, options, async () =>
-        questionAbout(file, wanted, await listDirectory(administration.records)),
+        questionAbout(
+          file,
+          await lossesByFile(wanted, (account, name, type) => records.user(account, name, type)),
+        ),
       )
-      return applyFile(administration, commandLine(), wanted)
+      // Nothing is changed before all passwords are hashed.
+      return applyFile(
+        administration,
+        commandLine(),
+        wanted,
+        (total) => new Progress({ done: 'hashed', unit: 'new passwords', total }),
+      )
     })
     if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
     else print(describeApplied(applied))
@@ -187,12 +197,7 @@ async function readDirectoryFile(path: string): Promise<DirectoryFile> {
 }
 
 /** The question before the file is applied; `undefined` where it takes nothing away. */
-function questionAbout(
-  path: string,
-  wanted: DirectoryFile,
-  accounts: readonly AccountListing[],
-): string | undefined {
-  const losses = lossesByFile(wanted, accounts)
+function questionAbout(path: string, losses: readonly Loss[]): string | undefined {
   if (losses.length === 0) return undefined
   const rows = losses.map(({ account, user, what }) => ['  ', account, user, what.join(', ')])
   return `${path} takes away from users:\n${columns(rows)}\nTokens based on that stop working. Apply it?`
@@ -229,44 +234,84 @@ function describeSecrets(secrets: readonly NewSecret[]): string {
   return `${paint('bold', 'new secrets, shown this once:')}\n${columns(rows)}`
 }
 
-/** With the names of the contract: the id of a static token is its `token_id`. */
-function shown({ controlPanelUsers, ...account }: AccountListing): object {
-  return {
-    ...account,
-    controlPanelUsers: controlPanelUsers.map(({ staticTokens, ...user }) => ({
-      ...user,
-      staticTokens: staticTokens.map(({ id, ...token }) => ({ tokenId: id, ...token })),
-    })),
-  }
-}
-
 /** A new secret as it is shown, this once. */
 function revealed({ value, ...secret }: NewSecret): object {
   return { ...secret, value: value.reveal() }
 }
 
-function accountRows({ account, projects, serviceUsers, controlPanelUsers }: AccountListing): string[][] {
+/** Prints each page of users and projects when it is there. A reader who has gone away has read enough. */
+async function printAccounts(accounts: AsyncIterable<AccountPages>): Promise<void> {
+  const widths = [0, 'control panel user'.length]
+  const printRows = (rows: string[][], known = widths) =>
+    writePart(`${forTerminal(columns(rows, '  ', known))}\n`)
+  for await (const { account, projects, serviceUsers, controlPanelUsers } of accounts) {
+    // The names of projects are a long cell, and no column.
+    const printProjects = (names: readonly string[]) =>
+      printRows([[account, 'projects', names.join(', ')]], widths.slice(0, 2))
+    let listed = 0
+    for await (const page of projects) {
+      listed += page.length
+      if (!(await printProjects(page))) return
+    }
+    if (listed === 0 && !(await printProjects([]))) return
+    for await (const page of serviceUsers)
+      if (!(await printRows(page.map((user) => serviceUserRow(account, user))))) return
+    for await (const page of controlPanelUsers)
+      if (!(await printRows(page.map((user) => controlPanelUserRow(account, user))))) return
+  }
+}
+
+/** One line, with the names of the contract: the id of a static token is its `token_id`. */
+async function printAccountsAsJson(accounts: AsyncIterable<AccountPages>): Promise<void> {
+  let before = '{"accounts":['
+  for await (const { account, projects, serviceUsers, controlPanelUsers } of accounts) {
+    before += `{"account":${jsonText(account)}`
+    for (const [key, pages] of [
+      ['projects', projects],
+      ['service_users', serviceUsers],
+      ['control_panel_users', controlPanelUsers],
+    ] as const) {
+      before += `,"${key}":[`
+      for await (const page of pages) {
+        const texts = page.map((each) => jsonText(typeof each === 'string' ? each : shown(each)))
+        if (!(await writePart(`${before}${texts.join(',')}`))) return
+        before = ','
+      }
+      before = before === ',' ? ']' : `${before}]`
+    }
+    before += '},'
+  }
+  await writePart(`${before.replace(/,$/, '')}]}\n`)
+}
+
+function shown(user: Listed<'serviceUsers'> | Listed<'controlPanelUsers'>): object {
+  if (!('staticTokens' in user)) return user
+  return { ...user, staticTokens: user.staticTokens.map(({ id, ...token }) => ({ tokenId: id, ...token })) }
+}
+
+type Listed<List extends 'serviceUsers' | 'controlPanelUsers'> = AccountListing[List][number]
+
+function serviceUserRow(
+  account: string,
+  { name, enabled, permissions, validator }: Listed<'serviceUsers'>,
+): string[] {
   return [
-    [account, 'projects', projects.join(', ')],
-    ...serviceUsers.map(({ name, enabled, permissions, validator }) => [
-      account,
-      'service user',
-      name,
-      permissions
-        .map((permission) =>
-          permission.scope === 'account' ? 'Account' : `Projects: ${permission.projects.join(', ')}`,
-        )
-        .join('; '),
-      [...(validator ? ['validator'] : []), ...(enabled ? [] : ['disabled'])].join(', '),
-    ]),
-    ...controlPanelUsers.map(({ name, enabled, staticTokens }) => [
-      account,
-      'control panel user',
-      name,
-      staticTokens.map(staticTokenText).join(', '),
-      enabled ? '' : 'disabled',
-    ]),
+    ...[account, 'service user', name],
+    permissions
+      .map((permission) =>
+        permission.scope === 'account' ? 'Account' : `Projects: ${permission.projects.join(', ')}`,
+      )
+      .join('; '),
+    [...(validator ? ['validator'] : []), ...(enabled ? [] : ['disabled'])].join(', '),
   ]
+}
+
+function controlPanelUserRow(
+  account: string,
+  { name, enabled, staticTokens }: Listed<'controlPanelUsers'>,
+): string[] {
+  const tokens = staticTokens.map(staticTokenText).join(', ')
+  return [account, 'control panel user', name, tokens, enabled ? '' : 'disabled']
 }
 
 /** `reporting (…Gk3x)`: by its end, a token that leaked is found among those of all accounts. */
@@ -275,4 +320,4 @@ function staticTokenText({ name, lastFour, revoked }: ListedStaticToken): string
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }
 
-type ListedStaticToken = AccountListing['controlPanelUsers'][number]['staticTokens'][number]
+type ListedStaticToken = Listed<'controlPanelUsers'>['staticTokens'][number]

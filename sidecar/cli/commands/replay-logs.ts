@@ -1,17 +1,21 @@
 /** The work of `portcullis replay`. It is loaded when the command runs. */
-import { createReadStream } from 'node:fs'
 import { compile } from '../../../engine/index.ts'
+import type { TimeRange } from '../../signals/decision-log/line-times.ts'
+import type { LogFile } from '../../signals/decision-log/log-files.ts'
+import { blocksIn, type ReadOptions } from '../../signals/decision-log/log-search.ts'
 import { readLines } from '../../signals/decision-log/read-line.ts'
 import { Replay } from '../../signals/decision-log/replay.ts'
 import { readRules } from '../read-rules.ts'
 import { CommandError, EXIT } from '../terminal/errors.ts'
 import { print, printJson } from '../terminal/output.ts'
+import { type LogTimes, timesOf } from './log-times.ts'
+import { BLOCK_BYTES, namedLogs, progressIn, unreadable } from './named-logs.ts'
 import { describe, type MalformedLines } from './replay-text.ts'
 
 /** Changes for which the command ends with 1. */
 export type FailOn = 'opened' | 'closed' | 'any'
 
-export interface ReplayOptions {
+export interface ReplayOptions extends LogTimes {
   readonly matrix?: string
   readonly strict?: boolean
   readonly json?: boolean
@@ -25,11 +29,21 @@ const MALFORMED_MAX = 20
 /** @throws CommandError that names the file that cannot be read */
 export async function replayLogs(logs: readonly string[], options: ReplayOptions): Promise<void> {
   const { failOn } = options
+  const times = timesOf(options)
   const { matrix, engine } = readRules({ ...options, strict: true })
   const lenient = options.strict ? engine : compile(matrix, { strict: false })
   const replay = new Replay((strict) => (strict ? engine : lenient))
   const malformed = new Malformed()
-  for (const log of logs) await readLog(log, replay, malformed)
+  const named = await namedLogs(logs)
+  {
+    using progress = progressIn(named)
+    const reading = {
+      ...{ blockBytes: BLOCK_BYTES, times: options.everyLine ? undefined : times },
+      onRead: (bytes: number) => progress.add(bytes),
+      onLeftOut: (bytes: number) => progress.leaveOut(bytes),
+    }
+    for (const file of named.flat()) await readLog(file, replay, malformed, times, reading)
+  }
   if (replay.decisions === 0 && malformed.count > 0 && failOn !== undefined)
     throw new CommandError('FAILED_PRECONDITION', `${logs.join(', ')}: expected lines of a decision log`)
   if (options.html !== undefined) {
@@ -60,18 +74,24 @@ class Malformed implements MalformedLines {
 }
 
 /** @throws CommandError that names the file where it cannot be read */
-async function readLog(log: string, replay: Replay, malformed: Malformed): Promise<void> {
-  const source = log === '-' ? process.stdin : createReadStream(log, { highWaterMark: 1_048_576 })
+async function readLog(
+  file: LogFile,
+  replay: Replay,
+  malformed: Malformed,
+  times: TimeRange,
+  reading: ReadOptions,
+): Promise<void> {
   try {
+    await using log = await file.open()
     await readLines(
-      source,
+      blocksIn(log, reading),
       (line) => replay.add(line),
-      (line) => malformed.add({ log, ...line }),
+      (line) => malformed.add({ log: file.name, ...line }),
+      times,
     )
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    if (syscall === undefined) throw error
-    throw new CommandError('FAILED_PRECONDITION', `${log} cannot be read (${code})`)
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw unreadable(file.name, error)
   }
 }
 

@@ -38,7 +38,8 @@ export function describe(replay: Replay, malformed: MalformedLines): string {
     ...(accounts.length > 0 ? [columns(accounts)] : []),
     ...Array.from(untold, untoldText),
     ...malformed.first.map(
-      ({ log, line, problem }) => `${paint('red', 'malformed')}  ${log}:${line}: ${problem}`,
+      ({ log, line, offset, problem }) =>
+        `${paint('red', 'malformed')}  ${log}:${line ?? ` byte ${offset}`}: ${problem}`,
     ),
     ...(malformed.count > malformed.first.length
       ? [`and ${malformed.count - malformed.first.length} more malformed lines`]

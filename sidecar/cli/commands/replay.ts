@@ -1,6 +1,7 @@
 /** `portcullis replay`: what another matrix would have decided. */
 import { type Command, Option } from 'commander'
 import { addHelpParts } from '../terminal/help.ts'
+import { LOG_TIMES } from './log-times.ts'
 import type { FailOn, ReplayOptions } from './replay-logs.ts'
 
 const FAIL_ON: readonly FailOn[] = ['opened', 'closed', 'any']
@@ -9,7 +10,9 @@ export function addReplayCommand(program: Command): void {
   const command = program
     .command('replay')
     .description('Run decision logs against another matrix, and print what would change.')
-    .argument('<log...>', 'files of a decision log, or - for standard input')
+    .argument('<log...>', 'files, also compressed ones, folders, or - for standard input')
+  for (const option of LOG_TIMES) command.addOption(option)
+  command
     .option('--matrix <file>', 'the other matrix file (default: the shipped matrix)')
     .option('--strict', 'in strict mode (default: in the mode of each line)')
     .addOption(
@@ -23,7 +26,7 @@ export function addReplayCommand(program: Command): void {
     examples: [
       'replay decisions.log --matrix matrix.json',
       'replay decisions.log --matrix matrix.json --fail-on opened --html report.html',
-      'replay decisions.log --strict --json',
+      'replay decisions.log --since 7d --strict --json',
     ],
     exitCodes:
       '0 nothing would change, 1 something would, or may, or a line is malformed, 2 no answer; with --fail-on: 1 only for that',

@@ -1,5 +1,5 @@
 /** The work of `portcullis decisions`. It is loaded when the command runs. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COPIED_TOKEN_EXPECTED, copiedTokens } from '../../base/copied-token.ts'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
@@ -8,28 +8,23 @@ import { type Config, readConfig, sharedDirectoryOf } from '../../config/config.
 import { logsDecisions } from '../../config/decision-log-config.ts'
 import type { DirectoryPlace } from '../../directory/snapshot.ts'
 import { type UserName, userNames, usersNamed } from '../../directory/user-names.ts'
+import { type Counted, Counts } from '../../signals/decision-log/counts.ts'
 import { Fingerprints } from '../../signals/decision-log/fingerprints.ts'
-import {
-  filesOfLog,
-  type LogFile,
-  logFile,
-  logsOfFolder,
-  standardInput,
-} from '../../signals/decision-log/log-files.ts'
-import { type FoundIn, foundIn, merged } from '../../signals/decision-log/log-search.ts'
+import { filesOfLog, type LogFile } from '../../signals/decision-log/log-files.ts'
+import { countIn, type FoundIn, foundIn, merged } from '../../signals/decision-log/log-search.ts'
 import { Matcher, newTally, type Tally } from '../../signals/decision-log/matcher.ts'
 import type { DecisionQuery } from '../../usecases/decision-search.ts'
 import type { ShadowDirection } from '../../usecases/shadow.ts'
 import { readSecretLine, secretOfVariable } from '../sidecar-connection.ts'
-import { CommandError, EXIT, usageError, warn } from '../terminal/errors.ts'
-import { counted, print } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
-import { type Counted, Counts } from './decision-counts.ts'
+import { CommandError, EXIT, note, usageError, warn } from '../terminal/errors.ts'
+import { counted, print, writePart } from '../terminal/output.ts'
+import type { Progress } from '../terminal/progress.ts'
+import { forTerminal, type Terminal } from '../terminal/terminal.ts'
 import { countsText, explanation, tableOf } from './decision-texts.ts'
+import { type LogTimes, timesOf } from './log-times.ts'
+import { BLOCK_BYTES, causeOf, namedLogs, progressIn, unreadable } from './named-logs.ts'
 
-export interface DecisionsOptions {
-  readonly since?: Date
-  readonly until?: Date
+export interface DecisionsOptions extends LogTimes {
   readonly user?: string
   readonly token?: boolean
   readonly tokenFile?: string
@@ -57,9 +52,6 @@ export interface DecisionsOptions {
 
 const LIMIT = 100
 
-/** How much is read at once, in bytes. */
-const BLOCK_BYTES = 1_048_576
-
 /** Decisions that are looked up and printed together. */
 const BATCH = 500
 
@@ -79,30 +71,50 @@ export async function searchDecisions(
   })
   const names = new Names(directoryOf(config, options), json)
   const query = await queryOf(options, config, names, terminal, paths)
-  const logs = await logsOf(paths, config, options)
+  const logs =
+    paths.length === 0 ? [await configuredLog(config, options.config)] : await namedLogs([...new Set(paths)])
   const tally = newTally()
-  const unreadable: string[] = []
+  const problems: string[] = []
+  let leftOut = false
+  using progress = progressIn(logs)
   const search = {
-    ...{ matcher: new Matcher(query), tally, newestFirst: !oldestFirst && count === undefined },
-    ...{ blockBytes: BLOCK_BYTES, keptMax: limit + 1 },
+    ...{ matcher: new Matcher(query), tally, newestFirst: !oldestFirst },
+    ...{ blockBytes: BLOCK_BYTES, keptMax: limit + 1, times: options.everyLine ? undefined : query },
+    onRead: (bytes: number) => progress.add(bytes),
+    onLeftOut: (bytes: number) => {
+      leftOut ||= bytes > 0
+      progress.leaveOut(bytes)
+    },
     onUnreadable: ({ name }: LogFile, error: Error) => {
-      unreadable.push(`${name} cannot be read${tally.lines > 0 ? ' to its end' : ''} (${causeOf(error)})`)
+      problems.push(`${name} cannot be read${tally.lines > 0 ? ' to its end' : ''} (${causeOf(error)})`)
     },
   }
-  const found = merged(
-    logs.map((files) => foundIn(files, search)),
-    search.newestFirst,
-  )
-  const printed =
-    count === undefined
-      ? await printFound(found, { names, limit, options, config })
-      : await printCounts(found, count === true ? undefined : count, names, json)
-  for (const text of [...unreadable, ...problemsOf(tally)]) warn(text, json)
+  let printed: Printed
+  if (count !== undefined) {
+    const by = count === true ? undefined : count
+    const counts = new Counts(by)
+    await countIn(logs.flat(), counts, search)
+    progress.clear()
+    printed = await printCounts(counts, by, names, json)
+  } else {
+    const found = merged(
+      logs.map((files) => foundIn(files, search)),
+      search.newestFirst,
+    )
+    printed = await printFound(found, { names, limit, options, config, progress })
+  }
+  progress.clear()
+  for (const text of [...problems, ...problemsOf(tally)]) warn(text, json)
+  if (printed.decisions === 0 && count === undefined && !json)
+    note(`no decisions match${leftOut ? LEFT_OUT : ''}`)
   if (printed.more)
     warn(`more decisions match; --limit shows more than ${limit}, --since and --until look elsewhere`, json)
-  if (unreadable.length > 0) process.exitCode = EXIT.noAnswer
+  if (problems.length > 0) process.exitCode = EXIT.noAnswer
   else process.exitCode = printed.decisions > 0 ? EXIT.done : EXIT.denied
 }
+
+/** Lines that are far from their place may be in there. */
+const LEFT_OUT = '; parts of the log were left out by their times, and --every-line reads them, too'
 
 interface Printed {
   readonly decisions: number
@@ -111,9 +123,9 @@ interface Printed {
 
 async function printFound(
   found: AsyncGenerator<FoundIn>,
-  given: { names: Names; limit: number; options: DecisionsOptions; config: Config },
+  given: { names: Names; limit: number; options: DecisionsOptions; config: Config; progress: Progress },
 ): Promise<Printed> {
-  const { names, limit, options, config } = given
+  const { names, limit, options, config, progress } = given
   const explain = options.explain ? await explanation(config, options) : undefined
   let decisions = 0
   let batch: FoundIn[] = []
@@ -124,11 +136,11 @@ async function printFound(
     else if (explain) text = batch.map((each) => explain.text(each, users)).join('\n\n')
     else
       text = tableOf(batch, users, decisions === 0, process.stdout.isTTY ? process.stdout.columns : undefined)
-    if (batch.length > 0 && options.json) process.stdout.write(`${text}\n`)
-    else if (batch.length > 0) print(text)
+    progress.clear()
+    const isRead = batch.length === 0 || (await writePart(`${options.json ? text : forTerminal(text)}\n`))
     decisions += batch.length
     batch = []
-    if (process.stdout.writableNeedDrain) await room()
+    return isRead
   }
   for await (const each of found) {
     if (decisions + batch.length === limit) {
@@ -136,29 +148,18 @@ async function printFound(
       return { decisions, more: true }
     }
     batch.push(each)
-    if (batch.length === BATCH) await printBatch()
-    // The reader has gone away, and has read enough.
-    if (process.stdout.destroyed) break
+    if (batch.length === BATCH && !(await printBatch())) break
   }
   await printBatch()
   return { decisions, more: false }
 }
 
-/** A slow reader is waited for. */
-function room(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const event of ['drain', 'close']) process.stdout.once(event, () => resolve())
-  })
-}
-
 async function printCounts(
-  found: AsyncGenerator<FoundIn>,
+  counts: Counts,
   by: Counted | undefined,
   names: Names,
   json: boolean,
 ): Promise<Printed> {
-  const counts = new Counts(by)
-  for await (const { line } of found) counts.add(line)
   const users = by === 'user' ? await names.of(counts.rows.map(([id]) => id)) : NO_NAMES
   if (json) process.stdout.write(`${countsJson(counts, by, users)}\n`)
   else print(countsText(counts, by, users))
@@ -201,10 +202,6 @@ function problemsOf({ damaged, foreign, foreignProblem }: Tally): string[] {
   ]
 }
 
-function causeOf(error: Error): string {
-  return (error as NodeJS.ErrnoException).code ?? error.message
-}
-
 /** The query of the options. */
 async function queryOf(
   options: DecisionsOptions,
@@ -213,25 +210,10 @@ async function queryOf(
   terminal: Terminal,
   paths: readonly string[],
 ): Promise<DecisionQuery> {
-  const {
-    since,
-    until,
-    user,
-    api,
-    reason,
-    shadow,
-    allowed,
-    denied,
-    account,
-    project,
-    requestId,
-    clientAddress,
-  } = options
+  const { user, api, reason, shadow, allowed, denied, account, project, requestId, clientAddress } = options
   if (allowed && denied) throw usageError('expected --allowed or --denied, not both')
-  if (since !== undefined && until !== undefined && since >= until)
-    throw usageError('--until: expected a time after --since')
   return {
-    ...{ sinceMs: since?.getTime(), untilMs: until?.getTime() },
+    ...timesOf(options),
     ...{ api, reason, shadow, account, project, requestId, address: clientAddress },
     allowed: allowed ? true : denied ? false : undefined,
     tokens: await fingerprintsOf(options, config, terminal, paths),
@@ -259,7 +241,7 @@ async function fingerprintsOf(
   } catch (error) {
     throw new CommandError(
       'FAILED_PRECONDITION',
-      `${file} cannot be read (${causeOf(error as Error)}); a token is found by its value only with the pepper of the sidecar: give its folder in --data, or the fingerprint in --fingerprint`,
+      `${file} cannot be read (${causeOf(error)}); a token is found by its value only with the pepper of the sidecar: give its folder in --data, or the fingerprint in --fingerprint`,
     )
   }
   const value =
@@ -335,32 +317,6 @@ function directoryOf(config: Config, { data }: DecisionsOptions): DirectoryPlace
 }
 
 /** @throws CommandError that names the file that cannot be read */
-async function logsOf(
-  paths: readonly string[],
-  config: Config,
-  { config: file }: DecisionsOptions,
-): Promise<readonly (readonly LogFile[])[]> {
-  if (paths.length === 0) return [await configuredLog(config, file)]
-  const logs: (readonly LogFile[])[] = []
-  const files: LogFile[] = []
-  for (const path of new Set(paths))
-    try {
-      if (path === '-') logs.push([standardInput()])
-      else if (statSync(path).isDirectory()) logs.push(...(await logsOfFolder(path)))
-      else files.push((await logFile(path)) as LogFile)
-    } catch (error) {
-      throw new CommandError('FAILED_PRECONDITION', `${path} cannot be read (${causeOf(error as Error)})`)
-    }
-  // Each may be of another host, so each is a separate log: then their order is that of their lines.
-  logs.push(...files.map((each) => [each]))
-  if (logs.length === 0)
-    throw new CommandError(
-      'FAILED_PRECONDITION',
-      `${paths.join(', ')}: no file there has the lines of a decision log`,
-    )
-  return logs
-}
-
 async function configuredLog(
   { decision_log: settings }: Config,
   file: string | undefined,
@@ -379,7 +335,7 @@ async function configuredLog(
   try {
     files = await filesOfLog(path)
   } catch (error) {
-    throw new CommandError('FAILED_PRECONDITION', `${path} cannot be read (${causeOf(error as Error)})`)
+    throw unreadable(path, error)
   }
   if (files.length === 0) throw new CommandError('FAILED_PRECONDITION', `${path} cannot be read (ENOENT)`)
   return files

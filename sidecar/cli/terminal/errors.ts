@@ -27,6 +27,8 @@ const COMMAND_REASONS = {
   OUTPUT_FAILED: 'FAILED_PRECONDITION',
   /** A person was asked and did not say yes. Nothing was changed. */
   NOT_CONFIRMED: 'CANCELLED',
+  /** Ctrl-C, and what was begun is removed. */
+  INTERRUPTED: 'CANCELLED',
   /** A defect of this program. */
   INTERNAL: 'INTERNAL',
 } as const
@@ -50,6 +52,11 @@ export class CommandError extends Error {
 /** The command was not given as expected. */
 export function usageError(message: string): CommandError {
   return new CommandError('USAGE', message)
+}
+
+/** Whether the program ends by Ctrl-C, as the shell expects it. */
+export function isInterruption(error: unknown): boolean {
+  return error instanceof CommandError && error.reason === 'INTERRUPTED'
 }
 
 /** The error as `--json` prints it. */
@@ -95,6 +102,11 @@ export function warn(text: string, json: boolean): void {
       ? `${escapedJson(JSON.stringify({ warning: { message: text } }))}\n`
       : `${forTerminal(`${paint('yellow', 'portcullis: warning:', process.stderr)} ${text}`)}\n`,
   )
+}
+
+/** Says why there is no output although nothing is wrong. For people: a program has the answer. */
+export function note(text: string): void {
+  process.stderr.write(`${forTerminal(text)}\n`)
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The output of every command, and the options that every command with a connection has. */
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { type Command, Option } from 'commander'
 import { DEFAULT_DATA_FOLDER } from '../../base/data-folder.ts'
 import { escapedJson } from '../../base/visible-text.ts'
@@ -10,9 +12,36 @@ export function print(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`)
 }
 
+/** Whether the reader of standard output has left. Node does not keep that of the streams of a process. */
+let isGone: boolean | undefined
+
+/**
+ * Writes a part of a long output, and waits for a slow reader.
+ *
+ * @returns whether there is a reader; one who has gone away has read enough
+ */
+export async function writePart(text: string): Promise<boolean> {
+  const { stdout } = process
+  if (isGone === undefined) {
+    isGone = false
+    stdout.once('error', () => {
+      isGone = true
+    })
+  }
+  if (!stdout.write(text) && !isGone) await once(stdout, 'drain').catch(() => {})
+  // Where all that is printed is read at once, a reader who leaves is noticed in a turn of the event loop.
+  await setImmediate()
+  return !isGone
+}
+
+/** A value in a line of JSON, as `jsonOf` makes it. */
+export function jsonText(value: unknown, fields?: FieldsShown): string {
+  return escapedJson(JSON.stringify(jsonOf(value, fields)))
+}
+
 /** Prints the value as one line of JSON, as `jsonOf` makes it. */
 export function printJson(value: unknown, fields?: FieldsShown): void {
-  process.stdout.write(`${escapedJson(JSON.stringify(jsonOf(value, fields)))}\n`)
+  process.stdout.write(`${jsonText(value, fields)}\n`)
 }
 
 /** How to show the fields that JSON shows in another form. By their names in the JSON. */

@@ -2,6 +2,7 @@
  * The content of a directory's backup: one line that describes it, then a line for each row. It is the same
  * for both stores.
  */
+import { setImmediate } from 'node:timers/promises'
 import { expectInRange } from '../column-ranges.ts'
 import { isObject } from '../rows.ts'
 import { type Dialect, expectKnownVersion, TABLES } from '../schema.ts'
@@ -22,6 +23,28 @@ export interface BackupDetails {
 /** A further line. Bytes are `{ base64 }`. */
 export type BackupRow = readonly [table: string, row: Readonly<Record<string, unknown>>]
 
+/** Follows the rows of a backup, and may end it. */
+export interface Follower extends Disposable {
+  add(rows: number): void
+  readonly signal: AbortSignal
+}
+
+/** Rows between two turns of the event loop. */
+const TURN_ROWS = 1_000
+
+/**
+ * Counts a row, and now and then lets others have their turn.
+ *
+ * @param rows so far, with this one
+ * @throws the reason of the follower's signal
+ */
+export async function turnAfter(rows: number, follower: Follower | undefined): Promise<void> {
+  if (rows % TURN_ROWS > 0) return
+  follower?.add(TURN_ROWS)
+  await setImmediate()
+  follower?.signal.throwIfAborted()
+}
+
 /** The directory that is replaced. */
 export interface Replaced {
   readonly lastChange: number
@@ -34,6 +57,10 @@ export interface Replaced {
   readonly undone: readonly { readonly action: string; readonly count: number }[] | undefined
   /** Why it cannot be read; its revocations of after the backup are lost then. */
   readonly unreadable?: string
+}
+
+export function rowsOf({ rows }: BackupDetails): number {
+  return Object.values(rows).reduce((sum, each) => sum + each, 0)
 }
 
 /** The tables of a version. */

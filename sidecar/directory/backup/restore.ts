@@ -12,7 +12,7 @@ import { number, text } from '../rows.ts'
 import { LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
-import { type BackupDetails, detailsOf, type Replaced } from './backup-content.ts'
+import { type BackupDetails, detailsOf, type Follower, type Replaced } from './backup-content.ts'
 import { recordQuery, Scratch } from './scratch.ts'
 
 export interface RestoreOptions {
@@ -33,6 +33,8 @@ export interface RestoreOptions {
   /** Fingerprint of the pepper that the directory is going to be used with. */
   readonly pepper: string
   readonly nowMs: number
+  /** Called with the number of rows before they are loaded. */
+  readonly follow?: ((rows: number) => Follower) | undefined
 }
 
 export interface Restored {
@@ -65,7 +67,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
       `${path}: the backup is from ${createdAt}, which is in the future; set the clock of this host`,
     )
   makeFolder(folder)
-  using scratch = await Scratch.load(path, folder)
+  using scratch = await Scratch.load(path, folder, options.follow)
   const replaced = await readReplaced(scratch, options)
   const { details } = scratch
   // Larger than every number that was ever given: a directory has far fewer changes than one a millisecond.

@@ -11,7 +11,16 @@ import type { Position } from '../feed/touches.ts'
 import { isThere, presenceQuery } from '../last-change.ts'
 import { number } from '../rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from '../schema.ts'
-import { type BackupDetails, type BackupRow, decoded, detailsOf, tablesOf } from './backup-content.ts'
+import {
+  type BackupDetails,
+  type BackupRow,
+  decoded,
+  detailsOf,
+  type Follower,
+  rowsOf,
+  tablesOf,
+  turnAfter,
+} from './backup-content.ts'
 import { removeLeftovers } from './leftovers.ts'
 
 export class Scratch implements Disposable {
@@ -28,7 +37,7 @@ export class Scratch implements Disposable {
   }
 
   /** @param backup whose digest was compared @throws Error if it cannot be loaded */
-  static async load(backup: string, folder: string): Promise<Scratch> {
+  static async load(backup: string, folder: string, follow?: (rows: number) => Follower): Promise<Scratch> {
     const lines = linesOfSealed(backup)
     const details = detailsOf((await lines.next()).value, backup)
     removeLeftovers(folder)
@@ -36,6 +45,7 @@ export class Scratch implements Disposable {
     closeSync(openSync(path, 'wx', 0o600))
     const database = new DatabaseSync(path, { enableForeignKeyConstraints: false })
     const scratch = new Scratch(path, details, database)
+    using follower = follow?.(rowsOf(details))
     try {
       // The file is synchronised as a whole, when it is complete.
       database.exec(
@@ -43,7 +53,7 @@ export class Scratch implements Disposable {
       )
       const { schema_version: version } = details
       for (const step of migrationsFrom(0, 'sqlite', backup, version)) database.exec(step)
-      const counts = await scratch.#insertAll(lines)
+      const counts = await scratch.#insertAll(lines, follower)
       for (const [table, expected] of Object.entries(details.rows))
         if ((counts.get(table) ?? 0) !== expected) throw new Error(`expected ${expected} rows of ${table}`)
       for (const step of migrationsFrom(version, 'sqlite', backup)) database.exec(step)
@@ -53,6 +63,7 @@ export class Scratch implements Disposable {
       return scratch
     } catch (error) {
       scratch[Symbol.dispose]()
+      if (follower?.signal.aborted) throw error
       // SQLite's text for its error code, because its messages may quote values.
       const { errstr, message } = error as { errstr?: string; message: string }
       if (message.startsWith(`${backup}: `)) throw error
@@ -60,7 +71,11 @@ export class Scratch implements Disposable {
     }
   }
 
-  async #insertAll(lines: AsyncIterable<unknown>): Promise<Map<string, number>> {
+  async #insertAll(
+    lines: AsyncIterable<unknown>,
+    follower: Follower | undefined,
+  ): Promise<Map<string, number>> {
+    let rows = 0
     const tables = new Set(tablesOf(this.details.schema_version))
     const counts = new Map<string, number>()
     for await (const line of lines) {
@@ -72,6 +87,7 @@ export class Scratch implements Disposable {
       const values = columns.map(() => '?').join(', ')
       this.#prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(...decoded(row))
       counts.set(table, (counts.get(table) ?? 0) + 1)
+      await turnAfter(++rows, follower)
     }
     return counts
   }

@@ -4,7 +4,7 @@ import { number } from '../rows.ts'
 import { expectKnownVersion, LAST_CHANGE } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
-import { type BackupDetails, encoded, tablesOf } from './backup-content.ts'
+import { type BackupDetails, encoded, type Follower, rowsOf, tablesOf, turnAfter } from './backup-content.ts'
 
 export interface BackupOptions {
   readonly path: string
@@ -12,6 +12,8 @@ export interface BackupOptions {
   /** Version of this Portcullis. */
   readonly version: string
   readonly nowMs: number
+  /** Called with the number of rows before they are written. */
+  readonly follow?: ((rows: number) => Follower) | undefined
 }
 
 /**
@@ -19,7 +21,13 @@ export interface BackupOptions {
  *
  * @throws Error if the directory is damaged, has no tables, or is of a newer version, and if the file exists
  */
-export function backUpDirectory({ path, place, version, nowMs }: BackupOptions): Promise<BackupDetails> {
+export function backUpDirectory({
+  path,
+  place,
+  version,
+  nowMs,
+  follow,
+}: BackupOptions): Promise<BackupDetails> {
   return withSnapshot(place, async (snapshot) => {
     const name = nameOf(place)
     if (snapshot.version === 0) throw new Error(`${name}: there is no directory yet`)
@@ -36,8 +44,13 @@ export function backUpDirectory({ path, place, version, nowMs }: BackupOptions):
     }
     await writeSealed(path, 'directory', async (append) => {
       append(details)
+      using follower = follow?.(rowsOf(details))
+      let rows = 0
       for (const table of Object.keys(details.rows))
-        for await (const row of snapshot.rows(`SELECT * FROM ${table}`)) append([table, encoded(row)])
+        for await (const row of snapshot.rows(`SELECT * FROM ${table}`)) {
+          append([table, encoded(row)])
+          await turnAfter(++rows, follower)
+        }
     })
     return details
   })

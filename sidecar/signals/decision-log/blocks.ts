@@ -17,16 +17,20 @@ export interface Block {
   readonly tooLong: boolean
 }
 
-const LINE_FEED = 0x0a
+export const LINE_FEED = 0x0a
 
 const NOTHING = Buffer.alloc(0)
 
-/** Blocks of about the size that the source gives at once. @throws what the source throws */
-export async function* blocksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Block> {
+/**
+ * Blocks of about the size that the source gives at once.
+ *
+ * @param offset where the source begins in the log, in bytes
+ * @throws what the source throws
+ */
+export async function* blocksOf(source: AsyncIterable<Uint8Array>, offset = 0): AsyncGenerator<Block> {
   /** The line without an end yet. */
   let rest: Buffer[] = []
   let restBytes = 0
-  let offset = 0
   const take = (part: Buffer) => {
     restBytes += part.length
     if (restBytes <= LINE_BYTES_MAX) rest.push(part)
@@ -65,15 +69,17 @@ export async function* blocksOf(source: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /**
- * Blocks of a file from its end to its beginning. The lines of a block are in their order.
+ * Blocks of a file from the end of a part of it to its beginning. The lines of a block are in their order.
  *
  * @param end where the last line ends, in bytes
  * @param blockBytes how much is read at once
+ * @param begin where the first line begins
  */
 export async function* blocksBefore(
   handle: FileHandle,
   end: number,
   blockBytes: number,
+  begin = 0,
 ): AsyncGenerator<Block> {
   /** The end of a line whose beginning is further ahead. */
   let rest: Buffer[] = []
@@ -85,19 +91,19 @@ export async function* blocksBefore(
     restBytes = 0
     return { bytes, offset, tooLong }
   }
-  for (let to = end; to > 0; ) {
-    const from = Math.max(0, to - blockBytes)
+  for (let to = end; to > begin; ) {
+    const from = Math.max(begin, to - blockBytes)
     const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(to - from), position: from })
     // The file has become shorter.
     if (bytesRead < to - from) return
     // A line end that is the last byte of all ends the last line, and begins none.
     const lastBegins = buffer.lastIndexOf(LINE_FEED, to === end ? -2 : undefined) + 1
-    if (lastBegins === 0 && from > 0) {
+    if (lastBegins === 0 && from > begin) {
       restBytes += buffer.length
       if (restBytes <= LINE_BYTES_MAX) rest.push(buffer)
       else rest = []
     } else {
-      const firstBegins = from === 0 ? 0 : buffer.indexOf(LINE_FEED) + 1
+      const firstBegins = from === begin ? 0 : buffer.indexOf(LINE_FEED) + 1
       const continues = restBytes > 0
       if (continues) yield taken(buffer.subarray(lastBegins), from + lastBegins)
       const whole = continues ? lastBegins : buffer.length
@@ -110,7 +116,7 @@ export async function* blocksBefore(
     }
     to = from
   }
-  if (restBytes > 0) yield taken(NOTHING, 0)
+  if (restBytes > 0) yield taken(NOTHING, begin)
 }
 
 /** Calls `each` with where each line of a block begins and ends, without its line end. */
@@ -120,5 +126,37 @@ export function eachLine(bytes: Buffer, each: (start: number, end: number) => vo
     const end = found < 0 ? bytes.length : found
     each(start, end)
     start = end + 1
+  }
+}
+
+/**
+ * Where texts stand in the lines of a block. Each byte is looked at once for each text, however many lines
+ * are asked about.
+ */
+export class Places {
+  readonly #bytes: Buffer
+  readonly #texts: readonly Buffer[]
+  /** Where each text is next. */
+  readonly #next: number[]
+
+  constructor(bytes: Buffer, texts: readonly Buffer[]) {
+    this.#bytes = bytes
+    this.#texts = texts
+    this.#next = texts.map(() => -1)
+  }
+
+  /**
+   * Where a text begins in a line; negative: nowhere. Lines are asked about in their order.
+   *
+   * @param index of the text
+   */
+  of(index: number, start: number, end: number): number {
+    let place = this.#next[index] as number
+    if (place < start) {
+      place = this.#bytes.indexOf(this.#texts[index] as Buffer, start)
+      if (place < 0) place = Number.POSITIVE_INFINITY
+      this.#next[index] = place
+    }
+    return place < end ? place : -1
   }
 }

@@ -4,6 +4,7 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { type Part, WHOLE } from './line-times.ts'
 
 /** A file, or a source that can be read once. */
 export interface LogFile {
@@ -13,16 +14,26 @@ export interface LogFile {
   readonly id: string
   /** The time of its first line; empty: it has none that can be read. */
   readonly begins: string
+  /** Its size; `undefined`: it is not a file. */
+  readonly bytes: number | undefined
   readonly compressed: boolean
   /** Opens it. The one who opens it closes it. */
   readonly open: () => Promise<OpenLog>
 }
 
-interface OpenLog extends AsyncDisposable {
+export interface OpenLog extends AsyncDisposable {
   /** `undefined`: it is compressed, or no file, and can be read from its beginning alone. */
   readonly seekable: { readonly handle: FileHandle; readonly bytes: number } | undefined
-  /** @param chunkBytes how much is read at once */
-  readonly read: (chunkBytes: number) => AsyncIterable<Uint8Array>
+  /**
+   * @param chunkBytes how much is read at once
+   * @param onRead called with the bytes that were read, as the file has them
+   * @param part only of what is seekable
+   */
+  readonly read: (
+    chunkBytes: number,
+    onRead?: (bytes: number) => void,
+    part?: Part,
+  ) => AsyncIterable<Uint8Array>
 }
 
 /** How much is read to see what is in a file, in bytes. */
@@ -91,12 +102,15 @@ export async function logFile(path: string): Promise<LogFile | undefined> {
   const found = await stat(path)
   if (found.isDirectory()) return undefined
   if (!found.isFile())
-    return { name: path, id: '', begins: '', compressed: false, open: () => openLog(path, undefined) }
+    return {
+      ...{ name: path, id: '', begins: '', bytes: undefined, compressed: false },
+      open: () => openLog(path, undefined),
+    }
   await using opened = await openLog(path, undefined)
   const { decompress, head } = await headOf(opened)
   const [, begins = ''] = /^\s*\{\s*"time"\s*:\s*"([^"]{1,40})"/.exec(head) ?? []
   return {
-    ...{ name: path, id: idOf(found), begins, compressed: decompress !== undefined },
+    ...{ name: path, id: idOf(found), begins, bytes: found.size, compressed: decompress !== undefined },
     open: () => openLog(path, decompress),
   }
 }
@@ -105,10 +119,13 @@ export async function logFile(path: string): Promise<LogFile | undefined> {
 export function standardInput(): LogFile {
   const log: OpenLog = {
     seekable: undefined,
-    read: () => plainOrNot(process.stdin),
+    read: (_chunkBytes, onRead) => plainOrNot(counted(process.stdin, onRead)),
     [Symbol.asyncDispose]: async () => {},
   }
-  return { name: '-', id: '', begins: '', compressed: false, open: async () => log }
+  return {
+    ...{ name: '-', id: '', begins: '', bytes: undefined, compressed: false },
+    open: async () => log,
+  }
 }
 
 type Decompress = (typeof COMPRESSED)[number]['decompress']
@@ -119,12 +136,15 @@ async function openLog(path: string, decompress: Decompress | undefined): Promis
     const found = await handle.stat()
     return {
       seekable: decompress === undefined && found.isFile() ? { handle, bytes: found.size } : undefined,
-      read: (chunkBytes) => {
-        const bytes = handle.createReadStream({
+      read: (chunkBytes, onRead, { from, to } = WHOLE) => {
+        const stream = handle.createReadStream({
           highWaterMark: chunkBytes,
           autoClose: false,
-          start: found.isFile() ? 0 : undefined,
+          start: found.isFile() ? from : undefined,
+          // The last byte is read, too.
+          end: to - 1,
         })
+        const bytes = counted(stream, onRead)
         if (decompress !== undefined) return through(bytes, decompress, chunkBytes)
         return found.isFile() ? bytes : plainOrNot(bytes)
       },
@@ -172,6 +192,16 @@ async function* plainOrNot(source: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   }
   const decompress = compressionOf(first.value)
   yield* decompress === undefined ? all() : through(all(), decompress, HEAD_BYTES)
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  onRead: (bytes: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  for await (const bytes of source) {
+    onRead(bytes.length)
+    yield bytes
+  }
 }
 
 function through(

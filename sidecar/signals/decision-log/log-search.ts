@@ -1,12 +1,23 @@
 /** Searches decision logs: block by block, in either direction, in bounded memory. */
-import { blocksBefore, blocksOf } from './blocks.ts'
-import type { LogFile } from './log-files.ts'
+import { type Block, blocksBefore, blocksOf } from './blocks.ts'
+import type { Counts } from './counts.ts'
+import { type Part, partsWith, type TimeRange } from './line-times.ts'
+import type { LogFile, OpenLog } from './log-files.ts'
 import type { Found, Matcher, Tally } from './matcher.ts'
 
-export interface SearchOptions {
-  readonly newestFirst: boolean
+export interface ReadOptions {
   /** How much is read at once, in bytes. */
   readonly blockBytes: number
+  /** Parts of a file with other lines are not read; `undefined`: every line is. */
+  readonly times?: TimeRange | undefined
+  /** Called with the bytes of a file that were read. */
+  readonly onRead?: ((bytes: number) => void) | undefined
+  /** Called with the bytes of a file that need not be read. */
+  readonly onLeftOut?: ((bytes: number) => void) | undefined
+}
+
+export interface SearchOptions extends ReadOptions {
+  readonly newestFirst: boolean
   /**
    * Most lines that are kept of a file that can be read from its beginning alone, where the newest come
    * first.
@@ -36,15 +47,13 @@ export interface Step {
 export async function* stepsIn(
   file: LogFile,
   matcher: Matcher,
-  { newestFirst, blockBytes, keptMax }: SearchOptions,
+  { newestFirst, keptMax, ...options }: SearchOptions,
   tally: Tally,
   before = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Step> {
   await using log = await file.open()
-  const { seekable } = log
-  if (newestFirst && seekable !== undefined) {
-    const end = Math.min(before, seekable.bytes)
-    for await (const block of blocksBefore(seekable.handle, end, blockBytes))
+  if (newestFirst && log.seekable !== undefined) {
+    for await (const block of blocksFromEnd(log.seekable, options, before))
       yield { found: matcher.find(block, tally).toReversed(), before: block.offset }
     return
   }
@@ -52,7 +61,7 @@ export async function* stepsIn(
   let forgotten = false
   let failed: Error | undefined
   try {
-    for await (const block of blocksOf(log.read(blockBytes))) {
+    for await (const block of blocksIn(log, options)) {
       if (block.offset >= before) break
       const found = matcher.find(block, tally)
       if (!newestFirst) yield { found, before: undefined }
@@ -72,6 +81,39 @@ export async function* stepsIn(
   const more = forgotten || kept.length > keptMax
   if (newestFirst || failed !== undefined)
     yield { found: newest, before: more ? newest.at(-1)?.offset : 0, ...(failed && { failed }) }
+}
+
+/** The blocks of a file that may have lines of the times, from its beginning. */
+export async function* blocksIn(
+  { seekable, read }: OpenLog,
+  { blockBytes, times, onRead, onLeftOut }: ReadOptions,
+): AsyncGenerator<Block> {
+  if (seekable === undefined || times === undefined) return yield* blocksOf(read(blockBytes, onRead))
+  const { handle, bytes } = seekable
+  const parts = await partsWith(handle, bytes, times)
+  onLeftOut?.(bytes - sizeOf(parts, bytes))
+  for (const part of parts) yield* blocksOf(read(blockBytes, onRead, part), part.from)
+}
+
+/** The same from its end. @param before only those before this byte */
+async function* blocksFromEnd(
+  { handle, bytes }: NonNullable<OpenLog['seekable']>,
+  { blockBytes, times = {}, onRead, onLeftOut }: ReadOptions,
+  before: number,
+): AsyncGenerator<Block> {
+  const end = Math.min(before, bytes)
+  const parts = (await partsWith(handle, bytes, times)).filter(({ from }) => from < end)
+  onLeftOut?.(bytes - sizeOf(parts, end))
+  for (const { from, to } of parts.toReversed())
+    for await (const block of blocksBefore(handle, Math.min(to, end), blockBytes, from)) {
+      onRead?.(block.bytes.length)
+      yield block
+    }
+}
+
+/** @param end of the file, in bytes */
+function sizeOf(parts: readonly Part[], end: number): number {
+  return parts.reduce((sum, { from, to }) => sum + Math.min(to, end) - from, 0)
 }
 
 /** A line that was found, and the file that it is in. */
@@ -96,6 +138,21 @@ export async function* foundIn(files: readonly LogFile[], search: LogSearch): As
       }
     } catch (error) {
       search.onUnreadable(file, error as Error)
+    }
+}
+
+/** Counts the lines of files. Their order makes no difference. */
+export async function countIn(
+  files: readonly LogFile[],
+  counts: Counts,
+  { matcher, tally, onUnreadable, ...options }: Omit<LogSearch, 'newestFirst' | 'keptMax'>,
+): Promise<void> {
+  for (const file of files)
+    try {
+      await using log = await file.open()
+      for await (const block of blocksIn(log, options)) matcher.count(block, tally, counts)
+    } catch (error) {
+      onUnreadable(file, error as Error)
     }
 }
 

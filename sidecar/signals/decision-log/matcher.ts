@@ -1,13 +1,15 @@
 /**
- * Finds the lines of a block that a query asks for. Most lines are passed over by their bytes: their time,
- * and a text that each line with the answer has in it.
+ * Finds or counts the lines of a block that a query asks for. Most lines are passed over by their bytes:
+ * their time, and a text that each line with the answer has in it. A count parses no line of a sidecar.
  */
 import { ipAddress } from '../../base/ip-address.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { DecisionQuery } from '../../usecases/decision-search.ts'
-import { type Block, eachLine } from './blocks.ts'
+import { type Block, eachLine, Places } from './blocks.ts'
+import type { Counts } from './counts.ts'
 import { short } from './line-parts.ts'
-import { jsonOf, type Line, problemOf, START, unknownMemberOf } from './read-line.ts'
+import { isOwn, isWithin, LineTimes, START } from './line-times.ts'
+import { jsonOf, type Line, problemOf, unknownMemberOf } from './read-line.ts'
 
 /** A line that a query asks for. */
 export interface Found {
@@ -20,7 +22,6 @@ export interface Found {
 
 /** The lines met on the way. */
 export interface Tally {
-  bytes: number
   lines: number
   /** Lines that are not a decision, or not whole. */
   damaged: number
@@ -31,74 +32,90 @@ export interface Tally {
 }
 
 export function newTally(): Tally {
-  return { bytes: 0, lines: 0, damaged: 0, foreign: 0, foreignProblem: undefined }
+  return { lines: 0, damaged: 0, foreign: 0, foreignProblem: undefined }
 }
 
-const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
-const BRACE = 0x7d
-const QUOTE = 0x22
-const Z = 0x5a
-
-/** Others go on behind a torn line until the worker that was killed has started again, which is soon. */
-const TORN_MS = 60_000
-
-/** A name has this many ids at most that are looked for by their bytes. */
-const NEEDLES_MAX = 8
+/** A member has this many texts at most that are looked for by their bytes: ids of a name, for example. */
+const TEXTS_MAX = 8
 
 export class Matcher {
   readonly #query: DecisionQuery
-  readonly #since: Buffer | undefined
-  readonly #until: Buffer | undefined
-  /** Likewise, with the lines that may stand behind a torn one. */
-  readonly #sinceTorn: Buffer | undefined
-  readonly #untilTorn: Buffer | undefined
-  /** A line with the answer contains one of them; none: it may be any line. */
-  readonly #needles: readonly Buffer[]
+  readonly #times: LineTimes
+  /** How many texts each condition has of which a line with the answer has one in it; the rarest first. */
+  readonly #conditions: readonly number[]
+  /** These texts. */
+  readonly #texts: readonly Buffer[]
+  /** Whether a line in the form of a sidecar has the answer where it has these texts. */
+  readonly #isExact: boolean
 
   constructor(asked: DecisionQuery) {
     // Lines have addresses in their one form.
     const query = { ...asked, address: ipAddress(asked.address) ?? asked.address }
     this.#query = query
-    this.#since = timeOf(query.sinceMs)
-    this.#until = timeOf(query.untilMs)
-    this.#sinceTorn = timeOf(query.sinceMs, -TORN_MS)
-    this.#untilTorn = timeOf(query.untilMs, TORN_MS)
-    this.#needles = needlesOf(query)
+    this.#times = new LineTimes(query)
+    const conditions = conditionsOf(query)
+    const few = conditions.filter(({ length }) => length <= TEXTS_MAX)
+    this.#conditions = few.map(({ length }) => length)
+    this.#texts = few.flat().map((text) => Buffer.from(text))
+    this.#isExact = few.length === conditions.length
   }
 
   /** In the order of the block. */
-  find({ bytes, offset, tooLong }: Block, tally: Tally): readonly Found[] {
+  find(block: Block, tally: Tally): readonly Found[] {
+    const { bytes } = block
     const found: Found[] = []
-    const places = this.#needles.map(() => -1)
-    /** Where one of the texts is next. */
-    let next = -1
-    /** Whether the line may have the answer in it. */
-    const mayHave = (start: number, end: number): boolean => {
-      if (places.length === 0) return true
-      if (next < start) {
-        next = Number.POSITIVE_INFINITY
-        for (let index = 0; index < places.length; index++) {
-          if ((places[index] as number) < start) {
-            const place = bytes.indexOf(this.#needles[index] as Buffer, start)
-            places[index] = place < 0 ? Number.POSITIVE_INFINITY : place
-          }
-          next = Math.min(next, places[index] as number)
-        }
-      }
-      return next < end
-    }
-    if (tooLong) tally.damaged++
-    tally.bytes += bytes.length
-    eachLine(bytes, (start, end) => {
-      if (end === start) return
-      tally.lines++
-      if (isOwn(bytes, start, end) && (!this.#mayBeInTime(bytes, start, end) || !mayHave(start, end))) return
-      this.#read(bytes.subarray(start, end), offset + start, tally, found)
+    const places = new Places(bytes, this.#texts)
+    this.#eachLine(block, tally, (start, end) => {
+      if (
+        isOwn(bytes, start, end) &&
+        !(this.#times.mayHave(bytes, start, end) && this.#meets(places, start, end, 1))
+      )
+        return
+      this.#read(bytes.subarray(start, end), block.offset + start, tally, (each) => void found.push(each))
     })
     return found
   }
 
-  #read(bytes: Buffer, offset: number, tally: Tally, found: Found[]): void {
+  /** Counts a line in the form of a sidecar by its bytes, so damage within it is not noticed. */
+  count(block: Block, tally: Tally, counts: Counts): void {
+    const { bytes } = block
+    const places = new Places(bytes, this.#texts)
+    const signs = new Places(bytes, SIGNS)
+    const add = counts.ofBlock(bytes)
+    this.#eachLine(block, tally, (start, end) => {
+      if (isOwn(bytes, start, end)) {
+        if (!this.#times.mayHave(bytes, start, end)) return
+        const isWhole = signs.of(0, start + 1, end) < 0 && signs.of(1, start, end) >= 0
+        if (isWhole && this.#isExact)
+          return this.#meets(places, start, end, this.#conditions.length) ? add(start, end) : undefined
+        if (!this.#meets(places, start, end, 1)) return
+      }
+      this.#read(bytes.subarray(start, end), block.offset + start, tally, ({ line }) => counts.add(line))
+    })
+  }
+
+  #eachLine({ bytes, tooLong }: Block, tally: Tally, each: (start: number, end: number) => void): void {
+    if (tooLong) tally.damaged++
+    eachLine(bytes, (start, end) => {
+      if (end === start) return
+      tally.lines++
+      each(start, end)
+    })
+  }
+
+  /** Whether a line has the texts of the first conditions in it. */
+  #meets(places: Places, start: number, end: number, conditions: number): boolean {
+    let index = 0
+    for (let each = 0; each < Math.min(conditions, this.#conditions.length); each++) {
+      const behind = index + (this.#conditions[each] as number)
+      while (index < behind && places.of(index, start, end) < 0) index++
+      if (index === behind) return false
+      index = behind
+    }
+    return true
+  }
+
+  #read(bytes: Buffer, offset: number, tally: Tally, onFound: (found: Found) => void): void {
     const text = bytes.toString().trim()
     if (text === '') return
     const value = jsonOf(text)
@@ -106,7 +123,7 @@ export class Matcher {
       tally.damaged++
       // A torn line may end within a character, so it is cut where its bytes say.
       const again = bytes.lastIndexOf(START)
-      if (again > 0) this.#read(bytes.subarray(again), offset + again, tally, found)
+      if (again > 0) this.#read(bytes.subarray(again), offset + again, tally, onFound)
       return
     }
     if (!matches(value, this.#query)) return
@@ -116,48 +133,12 @@ export class Matcher {
       tally.foreign++
       tally.foreignProblem ??= problem
     }
-    found.push({ line: value, text, offset })
-  }
-
-  #mayBeInTime(bytes: Buffer, start: number, end: number): boolean {
-    const at = start + START.length
-    if (isBetween(bytes, at, this.#since, this.#until)) return true
-    if (!isBetween(bytes, at, this.#sinceTorn, this.#untilTorn)) return false
-    const again = bytes.indexOf(START, start + 1)
-    return again >= 0 && again < end
+    onFound({ line: value, text, offset })
   }
 }
 
-/** Whether the line begins and ends as a sidecar writes it, with a whole time. */
-function isOwn(bytes: Buffer, start: number, end: number): boolean {
-  const timeEnd = start + START.length + TIME_LENGTH
-  if (end <= timeEnd || bytes[timeEnd - 1] !== Z || bytes[timeEnd] !== QUOTE) return false
-  if (bytes[end - 1] !== BRACE) return false
-  for (let index = 0; index < START.length; index++) if (bytes[start + index] !== START[index]) return false
-  return true
-}
-
-function isBetween(bytes: Buffer, at: number, since: Buffer | undefined, until: Buffer | undefined): boolean {
-  if (since !== undefined && isBefore(bytes, at, since)) return false
-  return until === undefined || isBefore(bytes, at, until)
-}
-
-/** Times of the same form are ordered as their texts. */
-function isBefore(bytes: Buffer, at: number, time: Buffer): boolean {
-  for (let index = 0; index < TIME_LENGTH; index++) {
-    const difference = (bytes[at + index] as number) - (time[index] as number)
-    if (difference !== 0) return difference < 0
-  }
-  return false
-}
-
-/** Years of four digits: their texts are ordered as the times. */
-const YEARS = { first: Date.UTC(0, 0, 1), last: Date.UTC(9999, 11, 31) }
-
-function timeOf(ms: number | undefined, laterMs = 0): Buffer | undefined {
-  if (ms === undefined) return undefined
-  return Buffer.from(new Date(Math.min(Math.max(ms + laterMs, YEARS.first), YEARS.last)).toISOString())
-}
+/** A torn line has the first one within it, and each decision the second one. */
+const SIGNS = [START, Buffer.from('"api":"')]
 
 /** Whether it says what a search needs. A later version may say it in other words. */
 function isDecision(value: unknown): value is Line {
@@ -172,12 +153,8 @@ function isDecision(value: unknown): value is Line {
 }
 
 function matches(line: Line, query: DecisionQuery): boolean {
-  const { sinceMs, untilMs, users, tokens, api, reason, allowed, account, project, requestId, address } =
-    query
-  if (sinceMs !== undefined || untilMs !== undefined) {
-    const ms = Date.parse(line.time)
-    if (!(ms >= (sinceMs ?? ms)) || !(ms < (untilMs ?? Number.POSITIVE_INFINITY))) return false
-  }
+  const { users, tokens, api, reason, allowed, account, project, requestId, address } = query
+  if (!isWithin(query, line.time)) return false
   const { scope, target, subject, caller, client_address: client } = line
   return (
     (allowed === undefined || line.allowed === allowed) &&
@@ -198,8 +175,11 @@ function is(value: string | undefined, wanted: string | undefined): boolean {
   return wanted === undefined || value === short(wanted)
 }
 
-/** The rarest of the texts that a line must have. */
-function needlesOf({
+/**
+ * The texts of which a line with the answer has one, for each member that is asked about: those of the rarest
+ * first. In lines in the form of a sidecar no other member has them.
+ */
+function conditionsOf({
   users,
   tokens,
   requestId,
@@ -210,19 +190,21 @@ function needlesOf({
   reason,
   allowed,
   shadow,
-}: DecisionQuery) {
-  const one = (before: string, text: string) => [Buffer.from(`${before}${quoted(text)}`)]
-  if (tokens !== undefined) return tokens.flatMap((token) => one('"token":', token))
-  if (requestId !== undefined) return one('_id":', requestId)
-  if (users !== undefined && users.length <= NEEDLES_MAX)
-    return users.flatMap((user) => one('"subject":{"id":', user))
-  if (shadow !== undefined) return one('"shadow":', shadow)
-  if (address !== undefined) return one('address":', address)
-  if (project !== undefined) return one('"project":', project)
-  if (account !== undefined) return one('"account":', account)
-  if (api !== undefined) return one('"api":', api)
-  if (reason !== undefined) return one('"reason":', reason)
-  return allowed === undefined ? [] : [Buffer.from(`"allowed":${allowed}`)]
+}: DecisionQuery): readonly (readonly string[])[] {
+  const text = (before: string, value: string | undefined) =>
+    value === undefined ? [] : [[`${before}${quoted(value)}`]]
+  return [
+    ...(tokens === undefined ? [] : [tokens.map((token) => `"token":${quoted(token)}`)]),
+    ...text('_id":', requestId),
+    ...(users === undefined ? [] : [users.map((user) => `"subject":{"id":${quoted(user)}`)]),
+    ...text('"shadow":', shadow),
+    ...text('address":', address),
+    ...text('"project":', project),
+    ...text('"account":', account),
+    ...text('"api":', api),
+    ...text('"reason":', reason),
+    ...(allowed === undefined ? [] : [[`"allowed":${allowed}`]]),
+  ]
 }
 
 /** As a line has it. */

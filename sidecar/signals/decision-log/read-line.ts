@@ -1,9 +1,10 @@
 /** Reads lines of decision logs. */
 import type { Reason, Scope } from '../../../engine/index.ts'
 import { problemsBy, problemText } from '../../../matrix/document/index.ts'
-import { blocksOf, eachLine, LINE_BYTES_MAX } from './blocks.ts'
+import { type Block, eachLine, LINE_BYTES_MAX } from './blocks.ts'
 import { validate } from './gen/line.ts'
 import schema from './line.schema.json' with { type: 'json' }
+import { isOwn, isWithin, LineTimes, START, type TimeRange } from './line-times.ts'
 
 /** The members of a line that are read again. `line.schema.json` describes all. */
 export interface Line {
@@ -33,39 +34,59 @@ export interface Line {
 
 /** A line that is not of a decision log. */
 export interface MalformedLine {
-  /** From 1. */
-  readonly line: number
+  /** From 1; `undefined`: the log is not read from its beginning. */
+  readonly line?: number
+  /** Where it begins, in bytes, if it has no number. */
+  readonly offset?: number
   readonly problem: string
 }
 
 const TOO_LONG = `expected at most ${LINE_BYTES_MAX} bytes`
 
 /**
- * As each line begins that a sidecar has written. Its members have a fixed form, without spaces. Of a process
- * that was killed, the last line may have only its beginning, and that of another process may follow it.
+ * Reads each line that is not empty, in bounded memory.
+ *
+ * @param times only lines of this time, and malformed ones that follow a line of it
+ * @throws what reading the blocks throws
  */
-export const START = Buffer.from('{"time":"')
-
-/** Reads each line that is not empty, in bounded memory. @throws what the source throws */
 export async function readLines(
-  source: AsyncIterable<Uint8Array>,
+  blocks: AsyncIterable<Block>,
   onLine: (line: Line) => void,
   onMalformed: (malformed: MalformedLine) => void,
+  times: TimeRange = {},
 ): Promise<void> {
+  const bounds = new LineTimes(times)
   let line = 0
-  for await (const { bytes, tooLong } of blocksOf(source)) {
-    if (tooLong) onMalformed({ line: ++line, problem: TOO_LONG })
+  let isNumbered: boolean | undefined
+  let isIn = times.sinceMs === undefined
+  const take = (read: Line) => {
+    isIn = isWithin(times, read.time)
+    if (isIn) onLine(read)
+  }
+  for await (const { bytes, offset, tooLong } of blocks) {
+    isNumbered ??= offset === 0
+    const refuse = (start: number, problem: string) => {
+      if (isIn) onMalformed(isNumbered ? { line, problem } : { offset: offset + start, problem })
+    }
+    if (tooLong) {
+      line++
+      refuse(0, TOO_LONG)
+    }
     eachLine(bytes, (start, end) => {
       line++
+      if (isOwn(bytes, start, end) && !bounds.mayHave(bytes, start, end)) {
+        isIn = false
+        return
+      }
       const text = bytes.toString('utf8', start, end).trim()
       if (text === '') return
       const read = parse(text)
-      if (typeof read !== 'string') return onLine(read)
-      onMalformed({ line, problem: read })
+      if (typeof read !== 'string') return take(read)
+      refuse(start, read)
       const torn = bytes.subarray(start, end)
       const last = torn.lastIndexOf(START)
       const behind = last > 0 ? parse(torn.toString('utf8', last).trim()) : read
-      if (typeof behind !== 'string') onLine(behind)
+      if (typeof behind !== 'string') take(behind)
     })
   }
 }

@@ -56,7 +56,7 @@ export async function searchTurn(
       break
     }
     try {
-      const options = { newestFirst: true, blockBytes: BLOCK_BYTES, keptMax: rowsMax }
+      const options = { newestFirst: true, blockBytes: BLOCK_BYTES, keptMax: rowsMax, times: query }
       next = await searchFile(file, stepsIn(file, matcher, options, tally, before), part)
     } catch (error) {
       if (signal.aborted) throw error

@@ -1,7 +1,8 @@
 /** Lines of decision logs: each is read as it was written, and a search finds what it should. */
 import { type Block, blocksOf } from '../../../sidecar/signals/decision-log/blocks.ts'
+import { START } from '../../../sidecar/signals/decision-log/line-times.ts'
 import { Matcher, newTally } from '../../../sidecar/signals/decision-log/matcher.ts'
-import { type Line, readLines, START } from '../../../sidecar/signals/decision-log/read-line.ts'
+import { type Line, readLines } from '../../../sidecar/signals/decision-log/read-line.ts'
 import type { DecisionQuery } from '../../../sidecar/usecases/decision-search.ts'
 import { promised, type Target } from '../target.ts'
 
@@ -47,7 +48,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
 async function linesOf(bytes: Buffer, size: number): Promise<string[]> {
   const lines: string[] = []
   await readLines(
-    inPieces(bytes, size),
+    blocksOf(inPieces(bytes, size)),
     (each) => lines.push(JSON.stringify(each)),
     ({ line: at, problem }) => lines.push(`${at}: ${problem}`),
   )
