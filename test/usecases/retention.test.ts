@@ -4,9 +4,13 @@
  * reads the files of a sidecar.
  */
 import { join } from 'node:path'
+import { setImmediate as otherWork } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RemovalParts, RemovalTimes, Removed } from '../../sidecar/directory/removal.ts'
 import { Retention } from '../../sidecar/usecases/retention.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { openServices } from '../support/sidecar/services.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -176,4 +180,29 @@ test('one archive is written at a time, and the end waits for it', async () => {
   writing.resolve([])
   await ending
   expect(asked).toHaveLength(2)
+})
+
+test('rows of a directory go in its lane with the fewest turns, in the name of the retention', async () => {
+  vi.useRealTimers()
+  const { administration, engine, folder, run } = await openServices()
+  await run(TESTER, 'createAccount', { account: '1' })
+  await run(TESTER, 'createControlPanelUser', { account: '1', name: 'deleted' })
+  await run(TESTER, 'deleteControlPanelUser', { account: '1', name: 'deleted' })
+  const changing = vi.spyOn(administration.directory, 'change')
+  const shrinking = vi.spyOn(administration.directory, 'shrink')
+  const nowMs = Date.now() + 3 * DAY_MS
+  vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearTimeout'] })
+  const said: string[] = []
+  const log = { info: (_facts: object, msg: string) => void said.push(msg), error: () => {} }
+  const config = { data: folder, audit: { keep_days: 1 }, directory: { keep_deleted_days: 1 } }
+  const services = { administration, engine: () => engine, now: () => nowMs, log: log as unknown as Logger }
+  await using _retention = new Retention(config, services)
+  await vi.advanceTimersByTimeAsync(MINUTE_MS)
+  while (said.length < 2) await otherWork()
+  expect(said).toEqual([
+    'old records of the audit trail were archived',
+    'rows that no longer decide anything were removed',
+  ])
+  expect(changing.mock.calls.at(-1)?.[0]).toMatchObject({ name: 'retention', lane: 'users' })
+  expect(shrinking).toHaveBeenCalled()
 })
