@@ -38,6 +38,12 @@ const UNRELATED =
   'what a change touches is looked up for each token once after it: some look-ups in small maps'
 const TESTED =
   'a test has a result, an expectation and a list of kinds, and a question counts as covered: 200,000 questions a second even where a decision takes 300 ns'
+/** Rows of the suite `size`, which the number of users must not slow down. */
+const SIZED = [
+  ...['check', 'login', 'static-tokens', 'users', 'audit'],
+  ...['create-user', 'revoke', 'disable-account', 'delete-account'],
+]
+
 const SLOWDOWN =
   'a decision may miss the cache slightly more often than the Maps that it is made of, but not by more than that'
 const WHOLE_MATRIX =
@@ -227,6 +233,10 @@ export const gates: readonly Gate[] = [
     because:
       'a remembered token takes more than five hundred bytes; if memory grows by far less, tokens are forgotten as they should be',
   },
+  ...SIZED.map((row) => ({
+    ...ratio('size', row, 2),
+    because: 'an index has one level more, and the cache of the processor holds less of it',
+  })),
   { ...ratio('owner', 'lint', 2), because: LINTED },
   { ...ratio('owner', 'diff', 2), because: WHOLE_MATRIX },
   { ...ratio('owner', 'query', 2), because: WHOLE_MATRIX },

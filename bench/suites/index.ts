@@ -14,6 +14,7 @@ import { peersSuite, serversSuite } from './peers.ts'
 import { policyTestsSuite } from './policy-tests.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { signalsSuite } from './signals.ts'
+import { sizeSuite } from './size.ts'
 import { startSuite } from './start.ts'
 import { swapSuite } from './swap.ts'
 import { tokensSuite } from './tokens.ts'
@@ -36,6 +37,7 @@ export const suites: readonly Suite[] = [
   signalsSuite,
   swapSuite,
   growthSuite,
+  sizeSuite,
   ownerSuite,
   startSuite,
   workersSuite,

@@ -207,6 +207,18 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'size',
+    {
+      // A token and a list, with few users and with many.
+      answersChecked: 4,
+      compared: [
+        ...['check', 'login', 'static-tokens', 'users', 'audit'],
+        ...['create-user', 'revoke', 'disable-account', 'delete-account'],
+      ],
+      alone: [],
+    },
+  ],
+  [
     'owner',
     {
       // Two lints; the cells that close, because one API in a hundred takes a kind less; and those that the
