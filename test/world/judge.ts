@@ -159,11 +159,13 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
   let pageToken = ''
   do {
     const page = await directory.listAuditRecords({ pageSize: PAGE, pageToken })
-    // A record that is only in the archive is before those of the directory, and it is there before it is
-    // deleted.
-    if (records.length === 0 && archive !== undefined)
+    // A record that is only in the archive is before those of the page, also where it was archived after the
+    // page before. It is there before it is deleted.
+    const read = records.at(-1)?.sequence ?? 0
+    const next = page.records[0]?.sequence ?? 0
+    if (archive !== undefined && next > read + 1)
       for (const [sequence, line] of recordsOfArchive(archive))
-        if (sequence < (page.records[0]?.sequence ?? 0)) take(JSON.parse(line) as AuditRecord)
+        if (sequence > read && sequence < next) take(JSON.parse(line) as AuditRecord)
     for (const record of page.records) take(record)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
