@@ -53,6 +53,7 @@ test('only the questions, the numbers of HTTP/2, how text is aligned, a director
     'bench/sizing.ts',
     'bench/suites/changes.ts',
     'bench/suites/fleet.ts',
+    'bench/suites/size.ts',
     'bench/workloads/call-operations.ts',
     'bench/workloads/checks.ts',
     'bench/workloads/egress.ts',
