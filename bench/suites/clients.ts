@@ -24,7 +24,7 @@ import { startSidecarOn } from '../servers/start.ts'
 export const clientsSuite: Suite = { name: 'clients', run }
 
 /** A program that is ready to run. */
-interface Program {
+export interface Program {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd?: string
@@ -44,7 +44,7 @@ interface Language {
 const CLIENTS = join(ROOT, 'clients')
 
 /** One row for each language. The first one needs nothing but Node. */
-const LANGUAGES: readonly Language[] = [
+export const LANGUAGES: readonly Language[] = [
   {
     id: 'typescript',
     name: 'TypeScript',
@@ -206,13 +206,15 @@ async function runOnce(
 /**
  * Starts a sidecar whose directory has a number of static tokens.
  *
+ * @param flags further ones
  * @returns what the programs find in their environment
  */
-async function startWithTokens(
+export async function startWithTokens(
   stack: AsyncDisposableStack,
   folder: string,
   count: number,
   seconds: number,
+  flags: readonly string[] = [],
 ): Promise<Record<string, string>> {
   const owner = join(folder, 'sidecar')
   mkdirSync(owner)
@@ -238,7 +240,7 @@ async function startWithTokens(
     { name: 'operator', token_file: write('operator', OPERATOR_TOKEN), rights: ['everything'] },
   ]
   const config = write('portcullis.json', JSON.stringify({ callers, log: { level: 'error' } }))
-  const sidecar = await startSidecarOn(data, { flags: ['--config', config] })
+  const sidecar = await startSidecarOn(data, { flags: ['--config', config, ...flags] })
   stack.defer(() => sidecar.stop())
   return {
     PORTCULLIS_GRPC_ADDRESS: sidecar.ready.grpc,

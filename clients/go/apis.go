@@ -16,6 +16,9 @@ import (
 // Most APIs of a client that are sought, and that are reported. They are those of guards, and not those of requests.
 const apisMax = 1_000
 
+// Most APIs and conflicts in a page of the matrix.
+const pageSize = 1_000
+
 // UnknownAPIError says that a guard names an API that the matrix does not have, so its requests are denied. The matrix may get the API
 // later: requests then pass.
 type UnknownAPIError struct {
@@ -121,15 +124,19 @@ func tellUnknown(api string, known []string, onFailure func(error)) {
 }
 
 func (c *Client) apisOfMatrix() ([]string, error) {
-	response, err := call(c, context.Background(), c.stub.GetMatrix, &portcullisv1.GetMatrixRequest{})
-	if err != nil {
-		return nil, err
-	}
 	var apis []string
-	for _, each := range response.GetMatrix().GetApis() {
-		apis = append(apis, each.GetId())
+	for request := (&portcullisv1.GetMatrixRequest{PageSize: pageSize}); ; {
+		response, err := call(c, context.Background(), c.stub.GetMatrix, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, each := range response.GetMatrix().GetApis() {
+			apis = append(apis, each.GetId())
+		}
+		if request.PageToken = response.GetNextPageToken(); request.PageToken == "" {
+			return apis, nil
+		}
 	}
-	return apis, nil
 }
 
 // Most edits between a name and the one that was meant. Of three characters, two edits leave little.

@@ -48,8 +48,8 @@ func linesOf[Line any](t testing.TB, name string) (lines []Line) {
 	scanner.Buffer(nil, 64<<20)
 	for isFirst := true; scanner.Scan(); isFirst = false {
 		if isFirst {
-			if scanner.Text() != `{"version":5}` {
-				t.Fatalf("%s: expected version 5, found %s", name, scanner.Text())
+			if scanner.Text() != `{"version":6}` {
+				t.Fatalf("%s: expected version 6, found %s", name, scanner.Text())
 			}
 			continue
 		}
@@ -327,6 +327,7 @@ type stepJSON struct {
 		Basis      string
 		DayMS      *int64 `json:"time_of_day_ms"`
 		Rules      string
+		RulesPart  string `json:"rules_part"`
 		Voided     json.RawMessage
 	}
 	Check *struct {
@@ -438,6 +439,9 @@ func (p *player) hear(step stepJSON, now int64) string {
 	}
 	if hear.DayMS != nil {
 		response.TimeOfDay = timestamppb.New(time.UnixMilli(*hear.DayMS))
+	}
+	if hear.RulesPart != "" {
+		response.RulesPart = rulesMessage(p.t, hear.RulesPart)
 	}
 	if hear.Rules != "" {
 		response.Rules = rulesMessage(p.t, hear.Rules)

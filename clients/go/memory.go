@@ -9,6 +9,7 @@ import (
 	"time"
 	"unique"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
@@ -65,6 +66,9 @@ type stream struct {
 	isFirst   bool
 	firstSent int64
 	lastSent  int64
+	// Parts of rules that are on their way, merged, and how many there were. Nil: there were none.
+	coming *portcullisv1.Rules
+	parts  int
 }
 
 type wordsKey struct {
@@ -73,6 +77,9 @@ type wordsKey struct {
 }
 
 const wordsMax = 10_000
+
+// Most parts of rules. A sidecar sends some twenty for 100,000 APIs.
+const partsMax = 1_000
 
 func newMemory(accounts []string, tokensMax int) *memory {
 	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]*said{}, accounts: accounts}
@@ -341,6 +348,10 @@ var errStream = errors.New("the sidecar says of its changes what cannot be")
 func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now, jumped int64) (goesOn bool, err error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
+	if part := response.GetRulesPart(); part != nil && m.stream.parts < partsMax {
+		m.stream.merge(part)
+		return jumped-m.stream.jumped <= jumpMax, nil
+	}
 	rules, err := m.follows(response)
 	if err != nil {
 		m.forget()
@@ -373,13 +384,17 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now, jumped i
 		m.rememberedFrom = m.position
 	}
 	// Only now may more be answered.
-	m.view.Store(m.stream.heard(rules, response, now))
+	view := m.stream.heard(rules, response, now)
+	if response.GetValidFor() == nil {
+		view.until = m.view.Load().until
+	}
+	m.view.Store(view)
 	return jumped-m.stream.jumped <= jumpMax, nil
 }
 
 // Whether a response can follow what was heard before, and its rules.
 func (m *memory) follows(response *portcullisv1.WatchChangesResponse) (made *rules, err error) {
-	if response.GetPosition() == nil || response.GetValidFor() == nil || response.GetSentAt() == nil {
+	if response.GetPosition() == nil || response.GetSentAt() == nil {
 		return nil, errStream
 	}
 	sent, isEverything := int64(response.GetSentAt().AsDuration()), response.GetVoided().GetEverything()
@@ -391,10 +406,23 @@ func (m *memory) follows(response *portcullisv1.WatchChangesResponse) (made *rul
 	if !m.stream.isFirst && sent < m.stream.lastSent {
 		return nil, errStream
 	}
-	if response.GetRules() != nil {
-		return rulesOf(response.GetRules())
+	if response.GetRules() == nil {
+		return nil, nil
 	}
-	return nil, nil
+	whole := m.stream.merge(response.GetRules())
+	m.stream.coming, m.stream.parts = nil, 0
+	return rulesOf(whole)
+}
+
+// Adds a part of rules to those before it.
+func (s *stream) merge(part *portcullisv1.Rules) *portcullisv1.Rules {
+	s.parts++
+	if s.coming == nil {
+		s.coming = part
+	} else {
+		proto.Merge(s.coming, part)
+	}
+	return s.coming
 }
 
 // Notes when a response was sent, and says until when it counts.

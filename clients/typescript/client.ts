@@ -15,6 +15,7 @@ import {
   type WatchChangesRequest,
   type WatchChangesResponse,
 } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { DEFAULT_ADDRESS } from './default-address.ts'
 import { type DirectoryClient, directoryClient } from './directory-client.ts'
 import { cancelledError, closedError, lateError, PortcullisError } from './error.ts'
@@ -107,6 +108,12 @@ const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms
 
 /** Longest time that a timer of Node takes, in milliseconds. */
 const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** Most APIs and conflicts of a page of the matrix. */
+const PAGE_SIZE = 1_000
+
+/** Sidecars with different matrices may share an address. */
+const MATRIX_TRIES_MAX = 3
 
 /** The methods of the contract on a connection of grpc-js. */
 const Stub = makeClientConstructor(
@@ -273,16 +280,35 @@ export class Client {
     return planAnswer(await this.#call(this.#stub.plan, { apis: apiList(apis) }))
   }
 
-  /** Returns the current matrix. */
+  /** Returns the current matrix. A large one is asked for by page. */
   async getMatrix(): Promise<MatrixAnswer> {
-    return matrixAnswer((await this.#call(this.#stub.getMatrix, {})).matrix)
+    for (let tries = 1; ; tries++) {
+      try {
+        return matrixAnswer(await this.#matrixPages())
+      } catch (error) {
+        // Another matrix has come into force between two pages.
+        const isReplaced = error instanceof PortcullisError && error.code === 'FAILED_PRECONDITION'
+        if (!isReplaced || tries === MATRIX_TRIES_MAX) throw error
+      }
+    }
+  }
+
+  async #matrixPages(): Promise<(Matrix | undefined)[]> {
+    const pages: (Matrix | undefined)[] = []
+    let pageToken = ''
+    do {
+      const page = await this.#call(this.#stub.getMatrix, { pageSize: PAGE_SIZE, pageToken })
+      pages.push(page.matrix)
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+    return pages
   }
 
   /** Returns the current matrix, and each new one that replaces it. Stop with `break`. */
   async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
     const stream = this.#open(() => this.#stub.watchMatrix({}, this.#presented.metadata))
     try {
-      for await (const { matrix } of messagesOf(stream, this.#address)) yield matrixAnswer(matrix)
+      for await (const { matrix } of messagesOf(stream, this.#address)) yield matrixAnswer([matrix])
     } finally {
       stream.cancel()
     }

@@ -9,7 +9,14 @@ import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { isRefusal, subjectOf, wouldGive } from './local-answer.ts'
 import { Ask, headerPairs, type LocalQuestion } from './local-question.ts'
 import type { FoundRoute } from './local-routes.ts'
-import { isFault, type LocalReason, LocalRules, type Verdict, WrongSidecar } from './local-rules.ts'
+import {
+  ComingRules,
+  isFault,
+  type LocalReason,
+  LocalRules,
+  type Verdict,
+  WrongSidecar,
+} from './local-rules.ts'
 import { answerOf, type Fault, Holders, KnownToken } from './local-token.ts'
 import { type CheckAnswer, msOf, type RequestHeaders, reasonName, type TrustedToken } from './values.ts'
 
@@ -29,6 +36,9 @@ interface Stream {
 }
 
 const TOKENS_MAX = 10_000
+
+/** Most parts of rules. A sidecar sends some ten for 100,000 APIs. */
+const PARTS_MAX = 1_000
 
 /** Most denials that are kept. */
 const DENIALS_MAX = 1_000
@@ -57,6 +67,8 @@ export class LocalMemory {
   /** API, kind and reason of a denial → the verdict, in the words of the sidecar. */
   readonly #denials = new Map<string, Verdict>()
   #rules: LocalRules | undefined
+  /** Parts of rules that are on their way. */
+  #coming = new ComingRules()
   #position: wire.Position | undefined
   /**
    * The largest one that was received, or on which a denial of a token rests. Answers before it are not
@@ -92,6 +104,7 @@ export class LocalMemory {
    */
   begin(nowMs: number, jumpedMs: number): wire.WatchChangesRequest {
     this.#stream = undefined
+    this.#coming = new ComingRules()
     this.#askedAtMs = nowMs
     this.#jumpedMs = jumpedMs
     return { accounts: [...this.#accounts], after: this.#position }
@@ -115,12 +128,21 @@ export class LocalMemory {
     }
   }
 
-  #hear({ position, rules, voided, validFor, sentAt, timeOfDay }: wire.WatchChangesResponse, nowMs: number) {
-    if (position === undefined || validFor === undefined || sentAt === undefined)
+  #hear(response: wire.WatchChangesResponse, nowMs: number): void {
+    const { position, rules, rulesPart, voided, validFor, sentAt, timeOfDay } = response
+    if (rulesPart !== undefined) {
+      this.#coming.add(rulesPart)
+      if (this.#coming.parts > PARTS_MAX) throw new WrongSidecar('its rules have too many parts')
+      return
+    }
+    if (position === undefined || sentAt === undefined)
       throw new WrongSidecar('it says no position or no time')
     const sentAtMs = msOf(sentAt)
     this.#expectForward(position, sentAtMs, voided?.everything === true)
-    if (rules !== undefined) this.#follow(new LocalRules(rules))
+    if (rules !== undefined) {
+      this.#follow(new LocalRules(rules, this.#coming))
+      this.#coming = new ComingRules()
+    }
     if (voided !== undefined) this.#forget(voided)
     this.#position = position
     if (this.#rememberedFrom === undefined || position.change >= this.#rememberedFrom.change)
@@ -130,7 +152,7 @@ export class LocalMemory {
     stream.sentAtMs = sentAtMs
     // It was sent at this time or later, and not after it has arrived.
     const sentMs = Math.min(nowMs, stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
-    this.#knownUntilMs = sentMs + msOf(validFor)
+    if (validFor !== undefined) this.#knownUntilMs = sentMs + msOf(validFor)
     this.#timeOfDayMs = (timeOfDay?.getTime() ?? Number.NaN) - sentMs
   }
 

@@ -4,7 +4,7 @@ import type { AcceptedKind, Reason, Scope } from '../../engine/index.ts'
 import { withArticle } from '../../engine/messages.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from '../../engine/reasons.ts'
 import { SITUATIONS, situationOf, situationOfFault } from '../../engine/situations.ts'
-import type { Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { Routes, Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { Matrix, TokenKind } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { LocalRoutes } from './local-routes.ts'
 import { acceptedKind, reasonName } from './values.ts'
@@ -36,10 +36,29 @@ export interface Verdict extends Words {
 
 /** The row of an API. */
 interface Row {
-  /** First for kinds that are not in the matrix. */
-  readonly cells: readonly Cell[]
-  /** The words where a kind is accepted; empty before the first question. */
-  readonly allowed: (Verdict | undefined)[]
+  /** Indexes of cells: first for kinds that are not in the matrix. */
+  readonly cells: readonly number[]
+  /** The words where a kind is accepted; `undefined` before the first question. */
+  allowed: (Verdict | undefined)[] | undefined
+}
+
+/** Rules of which not all parts have come. Each is taken in as it comes, so that no turn takes long. */
+export class ComingRules {
+  readonly rows = new Map<string, Row>()
+  readonly cells: Cell[] = []
+  /** `undefined`: there are none yet. */
+  routes: Routes | undefined
+  parts = 0
+
+  add({ cells, apis, exactRoutes }: WireRules): void {
+    this.parts++
+    for (const { api, cells: row } of apis) this.rows.set(api, { cells: row, allowed: undefined })
+    for (const { reasons } of cells) this.cells.push(reasons.map(reasonName))
+    if (exactRoutes === undefined) return
+    this.routes ??= { routes: [], overrides: [] }
+    for (const route of exactRoutes.routes) this.routes.routes.push(route)
+    this.routes.overrides.push(...exactRoutes.overrides)
+  }
 }
 
 /** Without a target, which is how a row says what it accepts. */
@@ -60,29 +79,35 @@ export class LocalRules {
   readonly routes: LocalRoutes | undefined
   /** Kind → its column. */
   readonly #columns: ReadonlyMap<string, number>
+  readonly #cells: readonly Cell[]
   readonly #rows: ReadonlyMap<string, Row>
   readonly #unknownApi: Row
 
-  /** @throws WrongSidecar if parts are missing */
-  constructor({ matrix, cells, apis, exactRoutes }: WireRules) {
+  /** @param coming the parts before the last one @throws WrongSidecar if some are missing */
+  constructor(last: WireRules, coming = new ComingRules()) {
+    const { matrix } = last
     if (matrix === undefined) throw new WrongSidecar('its rules have no matrix')
     this.matrix = matrix
-    this.routes = exactRoutes && new LocalRoutes(exactRoutes)
+    coming.add(last)
+    this.routes = coming.routes && new LocalRoutes(coming.routes)
     this.credentials = new CredentialFinder(matrix.tokenKinds)
     this.#columns = new Map(matrix.tokenKinds.map(({ id }, index) => [id, index + 1]))
-    const known = cells.map(({ reasons }) => reasons.map(reasonName))
-    this.#rows = new Map(
-      apis.map(({ api, cells: row }) => [
-        api,
-        { cells: row.map((index) => known[index] ?? []), allowed: [] },
-      ]),
-    )
+    this.#rows = coming.rows
+    this.#cells = coming.cells
     const unknownApi = this.#rows.get('')
-    const isWhole = ({ cells }: Row) =>
-      cells.length === this.#columns.size + 1 && cells.every((cell) => cell.length >= SITUATIONS.length)
-    if (unknownApi === undefined || !Array.from(this.#rows.values()).every(isWhole))
+    if (unknownApi === undefined || !this.#isWhole())
       throw new WrongSidecar('its rules do not have a cell for each API and kind')
     this.#unknownApi = unknownApi
+  }
+
+  #isWhole(): boolean {
+    const count = this.#cells.length
+    if (this.#cells.some((cell) => cell.length < SITUATIONS.length)) return false
+    for (const { cells } of this.#rows.values()) {
+      if (cells.length !== this.#columns.size + 1) return false
+      for (const index of cells) if (index >= count) return false
+    }
+    return true
   }
 
   /**
@@ -92,9 +117,11 @@ export class LocalRules {
    * @param situation its place in `SITUATIONS`
    */
   verdict(api: string, column: number, situation: number): Verdict | LocalReason {
-    const { cells, allowed } = this.#row(api)
-    const reason = cells[column]?.[situation] as LocalReason
+    const row = this.#row(api)
+    const reason = this.#reasonIn(row, column, situation)
     if (reason !== 'ALLOWED') return reason
+    row.allowed ??= []
+    const { allowed } = row
     allowed[column] ??= this.#said(reason, wordsOf(api, this.matrix.tokenKinds[column - 1]), [])
     return allowed[column]
   }
@@ -151,7 +178,11 @@ export class LocalRules {
   }
 
   #reason(api: string, column: number, situation: number): LocalReason {
-    return this.#row(api).cells[column]?.[situation] as LocalReason
+    return this.#reasonIn(this.#row(api), column, situation)
+  }
+
+  #reasonIn({ cells }: Row, column: number, situation: number): LocalReason {
+    return this.#cells[cells[column] as number]?.[situation] as LocalReason
   }
 
   #row(api: string): Row {

@@ -351,21 +351,15 @@ export function planAnswer({ tokens, ...rest }: wire.PlanResponse): PlanAnswer {
   }
 }
 
-export function matrixAnswer(matrix: WireMatrix | undefined): MatrixAnswer {
-  const {
-    tokenKinds = [],
-    conflicts = [],
-    digest = '',
-    strict = true,
-    rulesDigest = '',
-    apis = [],
-  } = matrix ?? {}
+/** @param pages the matrix, or its pages in their order */
+export function matrixAnswer(pages: readonly (WireMatrix | undefined)[]): MatrixAnswer {
+  const { tokenKinds = [], digest = '', strict = true, rulesDigest = '' } = pages[0] ?? {}
   return {
     digest,
     strict,
     rulesDigest,
-    apis,
-    conflicts: conflicts.map(conflictValue),
+    apis: pages.flatMap((page) => page?.apis ?? []),
+    conflicts: pages.flatMap((page) => page?.conflicts.map(conflictValue) ?? []),
     tokenKinds: tokenKinds.map(({ lifetime, ...kind }) => ({
       ...kind,
       lifetimeSeconds: lifetime === undefined ? undefined : msOf(lifetime) / 1000,

@@ -171,8 +171,10 @@ function schemaProblem(error: SchemaError, document: unknown): Problem {
       return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'character')}` }
     case 'minItems':
       return { path: pathOf(at), expected: `expected at least ${count(params.limit, 'item')}` }
-    case 'maxItems':
-      return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'item')}` }
+    case 'maxItems': {
+      const found = Array.isArray(error.data) ? `, found ${error.data.length}` : ''
+      return { path: pathOf(at), expected: `expected at most ${count(params.limit, 'item')}${found}` }
+    }
     case 'uniqueItems':
       return {
         path: pathOf([...at, Math.max(Number(params.i), Number(params.j))]),

@@ -5,6 +5,7 @@ import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
 import {
   describeTokensResponse,
+  type EncodedRules,
   promotedMatrixResponse,
   readDescribeTokensRequest,
   readWatchChangesRequest,
@@ -32,7 +33,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  */
 export function changeHandlers(
   { callers, rules, changes, promoted, basis, meters, forCall, now: timeOfDay }: ChangeServices,
-  encodedRules: () => Buffer,
+  encodedRules: () => EncodedRules,
   reachable: boolean,
 ): {
   handlers: ChangeHandlers

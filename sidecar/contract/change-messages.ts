@@ -10,6 +10,7 @@ import { isTimeMs, TIME_RANGE } from '../base/written-time.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
+import { matrixHead } from './matrix-messages.ts'
 import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
 /** The wish of a follower. */
@@ -51,6 +52,9 @@ const WRITER = new FieldWriter()
 
 /** Rows that are encoded at a time. */
 const ROWS_A_STEP = 100
+
+/** Most bytes of one part of the rules: a program that gets one reads it in a few milliseconds. */
+const PART_BYTES_MAX = 131_072
 
 /** Most tokens of one request. */
 const TOKENS_MAX = 1_000
@@ -110,15 +114,20 @@ export function describeTokensResponse(
   return WRITER.finish()
 }
 
-/**
- * Of the encoded `Rules` of an engine what follows the matrix, in parts: one after the other, they are one
- * message. A sidecar without followers never joins them.
- */
-export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
+/** The `Rules` of an engine, encoded once for all followers. */
+export interface EncodedRules {
+  /** Whole responses with a part each, where the rules are too long for one. */
+  readonly parts: readonly Buffer[]
+  /** The `Rules` that follow them, or all of them. */
+  readonly last: Buffer
+}
+
+/** @param routes as `encodedRoutes` has them */
+export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<EncodedRules> {
+  const pieces = Array.from(joined(routes, PART_BYTES_MAX), (some) => field(RULES.exactRoutes, some))
   const indexes = new Map<readonly Reason[], number>()
   const kinds = ['', ...engine.tokenKinds.keys()]
   const apis = ['', ...engine.apis.keys()]
-  const parts: Buffer[] = []
   for (let at = 0; at < apis.length; at += ROWS_A_STEP) {
     WRITER.start(NO_BYTES)
     for (const api of apis.slice(at, at + ROWS_A_STEP)) {
@@ -130,24 +139,56 @@ export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
       })
       WRITER.bytes(RULES.apis, encode(wire.ApiCells, { api, cells }))
     }
-    parts.push(WRITER.finish())
+    pieces.push(WRITER.finish())
     yield
   }
+  const parts = [...joined(pieces, PART_BYTES_MAX)]
+  const last = parts.pop() ?? NO_BYTES
+  const cells = Array.from(indexes.keys(), (reasons) =>
+    field(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) })),
+  )
+  return {
+    parts: parts.map((part) => field(WATCH_CHANGES_RESPONSE.rulesPart, part)),
+    last: Buffer.concat([last, field(RULES.matrix, matrixHead(engine)), ...cells]),
+  }
+}
+
+/** Joins neighbours, as long as they have at most `bytesMax` together. */
+function* joined(pieces: readonly Buffer[], bytesMax: number): Generator<Buffer> {
+  let some: Buffer[] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    if (bytes > 0 && bytes + piece.length > bytesMax) {
+      yield Buffer.concat(some)
+      some = []
+      bytes = 0
+    }
+    some.push(piece)
+    bytes += piece.length
+  }
+  if (bytes > 0) yield Buffer.concat(some)
+}
+
+function field(number: number, message: Buffer): Buffer {
   WRITER.start(NO_BYTES)
-  for (const reasons of indexes.keys())
-    WRITER.bytes(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) }))
-  return [...parts, WRITER.finish()]
+  WRITER.bytes(number, message)
+  return WRITER.finish()
 }
 
 export function promotedMatrixResponse(kept: KeptMatrix | undefined): Buffer {
   return encode(wire.GetPromotedMatrixResponse, kept ?? { digest: '', content: NO_BYTES })
 }
 
-/** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */
+/**
+ * @param rules that end the parts, or all of them; `undefined`: none
+ * @param voided `undefined`: nothing
+ * @param goesOn whether the follower has the rules in force, and may answer by them
+ */
 export function changesResponse(
   { position, validForMs, sentAtMs, timeOfDayMs, basis }: Head,
   rules: Buffer | undefined,
   voided: Voided | undefined,
+  goesOn: boolean,
 ): Buffer {
   WRITER.start(NO_BYTES)
   writePosition(WRITER, WATCH_CHANGES_RESPONSE.position, position, basis)
@@ -157,7 +198,7 @@ export function changesResponse(
       WATCH_CHANGES_RESPONSE.voided,
       Buffer.from(wire.Voided.encode(voidedMessage(voided)).finish()),
     )
-  writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
+  if (goesOn) writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.sentAt, sentAtMs)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.timeOfDay, timeOfDayMs)
   return WRITER.finish()

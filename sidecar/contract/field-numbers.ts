@@ -35,13 +35,13 @@ export const SUBJECT = { id: 1, name: 2, type: 3 } as const
 export const CHECK_BATCH_RESPONSE = { results: 1 } as const
 export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 
-export const GET_MATRIX_RESPONSE = { matrix: 1 } as const
+export const GET_MATRIX_RESPONSE = { matrix: 1, nextPageToken: 2 } as const
 export const WATCH_CHANGES_RESPONSE = {
-  ...{ position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5, timeOfDay: 6 },
+  ...{ position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5, timeOfDay: 6, rulesPart: 7 },
 } as const
 export const DESCRIBE_TOKENS_RESPONSE = { tokens: 1, position: 2 } as const
 export const DESCRIBED_TOKEN = { token: 1, active: 2, addresses: 3 } as const
-export const RULES = { cells: 2, apis: 3, exactRoutes: 5 } as const
+export const RULES = { matrix: 1, cells: 2, apis: 3, exactRoutes: 5 } as const
 export const POSITION = { change: 1, recordedAt: 2, basis: 3 } as const
 
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const

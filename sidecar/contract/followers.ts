@@ -9,7 +9,7 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { AnswerBasis } from '../usecases/answer-basis.ts'
 import type { Callers, IdentifiedCaller } from '../usecases/callers.ts'
 import type { CallContext, Responses } from './call.ts'
-import { changesResponse, type Head, type Voided, type Wish } from './change-messages.ts'
+import { changesResponse, type EncodedRules, type Head, type Voided, type Wish } from './change-messages.ts'
 import { callerCredentialsIn } from './handler.ts'
 import type { Watches } from './watches.ts'
 
@@ -18,6 +18,12 @@ const QUIET_MS_MAX = 500
 
 /** Time between two looks at who needs a response, where nothing has changed, in milliseconds. */
 const LOOK_MS = 100
+
+/**
+ * Time until a follower that has been sent a part of the rules is looked at again, in milliseconds: most have
+ * read it by then.
+ */
+const PART_MS = 10
 
 /** The time for sending to followers before other calls have their turn, in milliseconds. */
 const SLICE_MS = 2
@@ -41,7 +47,9 @@ interface Follower {
   readonly accounts: ReadonlySet<string>
   place: number
   /** The rules that it has. */
-  rules: Buffer | undefined
+  rules: EncodedRules | undefined
+  /** The rules that it is being sent, and how many of their parts it was sent. */
+  coming: { readonly rules: EncodedRules; sent: number } | undefined
   notifiedAtMs: number
 }
 
@@ -50,7 +58,7 @@ interface FollowersParts {
   readonly callers: Callers
   readonly watches: Watches
   /** The encoded rules in force. */
-  readonly rules: () => Buffer
+  readonly rules: () => EncodedRules
   readonly basis: () => AnswerBasis
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number
@@ -67,6 +75,7 @@ export class Followers {
   #again = false
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
+  #partTimer: NodeJS.Timeout | undefined
   #basis: AnswerBasis
 
   constructor(parts: FollowersParts) {
@@ -127,7 +136,8 @@ export class Followers {
     const goesOn = after !== undefined && basis === this.#basis.name
     const place = goesOn ? changes.followed?.records.placeAfter(after) : undefined
     const follower: Follower = {
-      ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
+      ...{ responses, caller, accounts, place: place ?? NOWHERE },
+      ...{ rules: undefined, coming: undefined },
       notifiedAtMs: Number.NEGATIVE_INFINITY,
     }
     this.#all.add(follower)
@@ -149,6 +159,8 @@ export class Followers {
     if (this.#all.size > 0) return
     this.#stopWatching?.()
     clearInterval(this.#timer)
+    clearTimeout(this.#partTimer)
+    this.#partTimer = undefined
   }
 
   /** With another key or another rule for a kind, earlier answers about tokens may no longer hold. */
@@ -218,33 +230,62 @@ export class Followers {
   }
 
   #tellOne(follower: Follower, head: Head, bodies: Map<number, Buffer>): void {
-    const { responses, accounts, place } = follower
+    const { responses, place } = follower
     const nowMs = head.sentAtMs
-    const rules = this.#parts.rules()
+    const inForce = this.#parts.rules()
+    // Rules that have begun are sent to their end: the follower joins all parts.
+    if (follower.rules !== inForce) follower.coming ??= { rules: inForce, sent: 0 }
+    const { coming } = follower
     // Without knowledge of the changes there is no word of them, and none that lets a follower go on.
     const isNews =
       head.end !== NOWHERE && (place !== head.end || nowMs - follower.notifiedAtMs >= QUIET_MS_MAX)
-    if (rules === follower.rules && !isNews) return
+    if (coming === undefined && !isNews) return
     if (responses.unread) {
       if (nowMs - follower.notifiedAtMs >= READER_MS_MAX)
         responses.fail(callError('WATCHES_EXHAUSTED', { whose: 'clients that do not read' }))
       return
     }
     if (!this.#hasRight(follower)) return
-    const hasRules = rules === follower.rules
-    // The rules are long: those who come at the same time share them, too.
-    const key = accounts.size > 0 ? undefined : 2 * place + (hasRules ? 0 : 1)
-    const known = key === undefined ? undefined : bodies.get(key)
-    const response =
-      known ??
+    const endsParts = coming !== undefined && coming.sent === coming.rules.parts.length
+    if (isNews || endsParts) {
+      const rules = endsParts ? coming.rules : undefined
+      responses.write(this.#response(follower, head, rules, bodies))
+      Object.assign(follower, { place: head.end, notifiedAtMs: nowMs })
+      if (endsParts) Object.assign(follower, { rules, coming: undefined })
+    } else if (coming !== undefined) responses.write(coming.rules.parts[coming.sent++] as Buffer)
+    if (follower.coming !== undefined) this.#lookSoon()
+  }
+
+  /** @param rules that it has with this response; `undefined`: the response has none */
+  #response(
+    { accounts, place, coming }: Follower,
+    head: Head,
+    rules: EncodedRules | undefined,
+    bodies: Map<number, Buffer>,
+  ): Buffer {
+    const goesOn = coming === undefined || rules === this.#parts.rules()
+    const make = () =>
       changesResponse(
         head,
-        hasRules ? undefined : rules,
+        rules?.last,
         this.#voidedSince(head.end === NOWHERE ? NOWHERE : place, accounts),
+        goesOn,
       )
-    if (key !== undefined) bodies.set(key, response)
-    responses.write(response)
-    Object.assign(follower, { place: head.end, rules, notifiedAtMs: nowMs })
+    // Few name accounts, and few are still being sent rules that others have replaced.
+    if (accounts.size > 0 || (rules !== undefined && !goesOn)) return make()
+    // The rules may be long: those who come at the same time share them, too.
+    const key = 3 * place + (rules === undefined ? (goesOn ? 0 : 1) : 2)
+    const response = bodies.get(key) ?? make()
+    bodies.set(key, response)
+    return response
+  }
+
+  /** Parts follow each other as soon as they are read, and not once in every look. */
+  #lookSoon(): void {
+    this.#partTimer ??= setTimeout(() => {
+      this.#partTimer = undefined
+      this.#tell()
+    }, PART_MS).unref()
   }
 
   #voidedSince(place: number, accounts: ReadonlySet<string>): Voided | undefined {

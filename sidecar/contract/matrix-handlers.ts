@@ -3,8 +3,8 @@ import { finish } from '../../engine/index.ts'
 import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
-import { answersInSteps } from './change-messages.ts'
-import { matrixResponse, matrixResponseInSteps } from './matrix-messages.ts'
+import { type EncodedRules, rulesInSteps } from './change-messages.ts'
+import { matrixInSteps, matrixPage } from './matrix-messages.ts'
 import { readPlanRequest } from './requests.ts'
 import { planResponse } from './responses.ts'
 import { encodedRoutes } from './route-messages.ts'
@@ -23,36 +23,29 @@ export function matrixHandlers(
 ): {
   handlers: MatrixHandlers
   /** The rules in force, for those who decide by them. */
-  encodedRules: () => Buffer
+  encodedRules: () => EncodedRules
 } {
   // Encoded once for all who ask.
-  let response = matrixResponse(rules.engine)
-  let answers = finish(answersInSteps(rules.engine))
-  let joined: Buffer | undefined
+  const ofRoutes = encodedRoutes(routes)
+  let matrix = finish(matrixInSteps(rules.engine))
+  let encoded = finish(rulesInSteps(rules.engine, ofRoutes))
   rules.prepare(function* (engine) {
-    const next = yield* matrixResponseInSteps(engine)
-    const nextAnswers = yield* answersInSteps(engine)
+    const next = yield* matrixInSteps(engine)
+    const nextEncoded = yield* rulesInSteps(engine, ofRoutes)
     return () => {
-      response = next
-      answers = nextAnswers
-      joined = undefined
+      matrix = next
+      encoded = nextEncoded
     }
   })
-  const current = () => response
-  const topic = new Topic(watches, current)
+  const topic = new Topic(watches, () => matrix.whole)
   rules.watch(() => topic.changed())
   const handlers: MatrixHandlers = {
     plan: (request) => {
       const current = forCall()
       return planResponse(current.engine, plan(current, readPlanRequest(request)))
     },
-    getMatrix: current,
+    getMatrix: (request) => matrixPage(matrix, request),
     watchMatrix: (_request, responses, context) => topic.open(context, responses),
   }
-  const encodedRules = () => {
-    // The matrix of a `GetMatrixResponse` has the number of that of the rules.
-    joined ??= Buffer.concat([response, ...answers, encodedRoutes(routes)])
-    return joined
-  }
-  return { handlers, encodedRules }
+  return { handlers, encodedRules: () => encoded }
 }

@@ -1,8 +1,13 @@
-/** The encoded matrix. */
+/** The encoded matrix, whole and by page. */
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { type CompiledApi, type Engine, finish, type Steps, type TokenKind } from '../../engine/index.ts'
+import { GetMatrixRequest } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
+import { callError, invalidArgument } from '../base/call-error.ts'
+import { keyIn, sizeOf, tokenOf } from '../usecases/administration/paging.ts'
 import { GET_MATRIX_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
+import { decoded } from './handler.ts'
 import { conflictMessage, durationOf, encode } from './responses.ts'
 
 const WRITER = new FieldWriter()
@@ -11,29 +16,109 @@ const NO_BYTES = Buffer.alloc(0)
 /** How many rows of a matrix are encoded in one step. */
 const ROWS_A_STEP = 100
 
-/** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
-export function matrixResponse(engine: Engine): Buffer {
-  return finish(matrixResponseInSteps(engine))
+/** How many such groups of rows are joined in one step. */
+const PARTS_A_STEP = 50
+
+/** Most bytes of the matrix in a page. With its token, a page has less than 1,000,000. */
+const PAGE_BYTES_MAX = 999_000
+
+/** The matrix of an engine, encoded once for all who ask. */
+export interface EncodedMatrix {
+  /** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
+  readonly whole: Buffer
+  /** The `Matrix` of a page without rows: of the first page, and of every other one. */
+  readonly heads: readonly [first: Buffer, other: Buffer]
+  /** Where in `whole` the rows begin, first those of APIs and then conflicts; and where the last one ends. */
+  readonly places: readonly number[]
+  readonly rulesDigest: string
 }
 
-/** The same in steps. */
-export function* matrixResponseInSteps(engine: Engine): Steps<Buffer> {
+/** The whole matrix. */
+export function matrixResponse(engine: Engine): Buffer {
+  return finish(matrixInSteps(engine)).whole
+}
+
+export function* matrixInSteps(engine: Engine): Steps<EncodedMatrix> {
   const { digest, strict, rulesDigest } = engine
+  const first = matrixHead(engine)
   // Encodings of parts, one after the other, are that of the whole.
-  const part = (fields: Partial<Matrix>) => encode(Matrix, { ...EMPTY_MATRIX, ...fields })
-  const parts = [part({ digest, strict, tokenKinds: Array.from(engine.tokenKinds.values(), kindMessage) })]
-  for (const rows of groups(engine.apis.values())) {
-    parts.push(part({ apis: rows.map(apiMessage) }))
+  const parts = [first]
+  const ends = [first.length]
+  let length = first.length
+  for (const rows of groups(rowMessages(engine))) {
+    const encoded = rows.map(partOf)
+    parts.push(Buffer.concat(encoded))
+    for (const row of encoded) {
+      length += row.length
+      ends.push(length)
+    }
     yield
   }
-  for (const rows of groups(engine.conflicts)) {
-    parts.push(part({ conflicts: rows.map(conflictMessage) }))
-    yield
+  const field = new BinaryWriter().tag(GET_MATRIX_RESPONSE.matrix, WireType.LengthDelimited)
+  const start = field.uint32(length).finish()
+  const whole = yield* joinedInSteps([start, ...parts])
+  const places = ends.map((end) => start.length + end)
+  return { whole, heads: [first, partOf({ digest, strict, rulesDigest })], places, rulesDigest }
+}
+
+/** Megabytes that are written at once are a page fault each few kilobytes. */
+function* joinedInSteps(parts: readonly Uint8Array[]): Steps<Buffer> {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const [index, part] of parts.entries()) {
+    whole.set(part, at)
+    at += part.length
+    if (index % PARTS_A_STEP === 0) yield
   }
-  parts.push(part({ rulesDigest }))
+  return whole
+}
+
+/** The encoded `Matrix` of an engine without its rows. */
+export function matrixHead({ digest, strict, rulesDigest, tokenKinds }: Engine): Buffer {
+  return partOf({ digest, strict, rulesDigest, tokenKinds: Array.from(tokenKinds.values(), kindMessage) })
+}
+
+/**
+ * Answers a `GetMatrixRequest`.
+ *
+ * @throws CallError if the request does not follow the contract, or begins in another matrix
+ */
+export function matrixPage(matrix: EncodedMatrix, request: Buffer): Buffer {
+  const { pageSize, pageToken } = decoded(request, GetMatrixRequest.decode)
+  if (pageSize === 0 && pageToken === '') return matrix.whole
+  const { whole, places, rulesDigest } = matrix
+  const size = sizeOf({ pageSize, pageToken })
+  const from = pageToken === '' ? 0 : placeIn(pageToken, matrix)
+  const start = places[from] as number
+  const head = matrix.heads[from === 0 ? 0 : 1]
+  const fits = (to: number) =>
+    (places[to] ?? Number.POSITIVE_INFINITY) - start + head.length <= PAGE_BYTES_MAX
+  let to = from + 1
+  while (to - from < size && fits(to + 1)) to++
   WRITER.start(NO_BYTES)
-  WRITER.bytes(GET_MATRIX_RESPONSE.matrix, Buffer.concat(parts))
+  WRITER.parts(GET_MATRIX_RESPONSE.matrix, head, whole.subarray(start, places[to]))
+  if (to < places.length - 1) WRITER.text(GET_MATRIX_RESPONSE.nextPageToken, tokenOf(`${to} ${rulesDigest}`))
   return WRITER.finish()
+}
+
+/** The first row of a page. @throws CallError */
+function placeIn(pageToken: string, { places, rulesDigest: found }: EncodedMatrix): number {
+  const [, place = '', seen = ''] = /^([1-9]\d{0,6}) (sha256:[0-9a-f]{64})$/.exec(keyIn(pageToken)) ?? []
+  if (seen !== '' && seen !== found)
+    throw callError('MATRIX_REPLACED', { what: 'the digest of the rules in force', seen, found })
+  const from = Number(place)
+  if (seen === '' || from >= places.length - 1)
+    throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
+  return from
+}
+
+function* rowMessages({ apis, conflicts }: Engine): Generator<Partial<Matrix>> {
+  for (const api of apis.values()) yield { apis: [apiMessage(api)] }
+  for (const conflict of conflicts) yield { conflicts: [conflictMessage(conflict)] }
+}
+
+function partOf(fields: Partial<Matrix>): Buffer {
+  return encode(Matrix, { ...EMPTY_MATRIX, ...fields })
 }
 
 const EMPTY_MATRIX: Matrix = {

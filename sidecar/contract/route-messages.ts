@@ -8,14 +8,12 @@ import { METHOD_OVERRIDES, PATH_OVERRIDES } from '../rules/routes/overrides.ts'
 import type { Route, RouteMatch, TargetSource } from '../rules/routes/route.ts'
 import type { Routes } from '../rules/routes/routes.ts'
 import { folded } from '../rules/routes/similar.ts'
-import { CHECK_RESPONSE, FOUND_ROUTE, RULES, SCOPE } from './field-numbers.ts'
+import { CHECK_RESPONSE, FOUND_ROUTE, SCOPE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { EMPTY_RESPONSE, encode } from './responses.ts'
 
 /** Nothing is written between its start and its finish. */
 const WRITER = new FieldWriter()
-
-const NO_BYTES = Buffer.alloc(0)
 
 /** Adds to an answer which route the request has. */
 export function withRoute(
@@ -51,13 +49,20 @@ export function refusedResponse({
 /** Longest message with routes. A follower keeps it in memory, and gets it at the start of each stream. */
 const ROUTES_BYTES_MAX = 2_097_152
 
-/** The field of `Rules`, encoded. Empty: there are no routes, or too many. */
-export function encodedRoutes(routes: Routes | undefined): Buffer {
-  const message = routes && encode(wire.Routes, routesMessage(routes))
-  if (message === undefined || message.length > ROUTES_BYTES_MAX) return NO_BYTES
-  WRITER.start(NO_BYTES)
-  WRITER.bytes(RULES.exactRoutes, message)
-  return WRITER.finish()
+/**
+ * The encoded `Routes`, in pieces with a route each: one after the other, any of them are one message. Empty:
+ * there are no routes, or too many.
+ */
+export function encodedRoutes(routes: Routes | undefined): readonly Buffer[] {
+  if (routes === undefined) return []
+  const message = routesMessage(routes)
+  const pieces = [
+    { ...message, routes: [] },
+    ...message.routes.map((route) => ({ overrides: [], routes: [route] })),
+  ]
+  const encoded = pieces.map((piece) => encode(wire.Routes, piece))
+  const bytes = encoded.reduce((sum, { length }) => sum + length, 0)
+  return bytes > ROUTES_BYTES_MAX ? [] : encoded
 }
 
 export function routesMessage(routes: Routes): wire.Routes {

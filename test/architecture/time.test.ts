@@ -122,6 +122,7 @@ const HABITS: readonly Habit[] = [
         1,
         'that a proxy waits for less than its default minute is what is tested',
       ],
+      ['test/nightly/clients/large-matrix.test.ts', 1, 'the pace of an interval'],
       ['test/nightly/transport/floods.test.ts', 1, 'the pace of an interval'],
       ['test/simulation/once.ts', 1, 'a time of a simulated clock'],
       ['test/support/interop/explorer.ts', 1, 'the limit of all'],

@@ -302,7 +302,7 @@ function follower() {
   const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never))
   const position = { change: 1, recordedAt: new Date(1), basis: 'keys' }
   const told: wire.WatchChangesResponse = {
-    ...{ position, rules, timeOfDay: new Date() },
+    ...{ position, rules, rulesPart: undefined, timeOfDay: new Date() },
     voided: { everything: true, tokenIds: [], userIds: [], accounts: [], projectIds: [] },
     ...{ validFor: { seconds: 60, nanos: 0 }, sentAt: { seconds: 1, nanos: 0 } },
   }

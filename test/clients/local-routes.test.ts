@@ -17,6 +17,7 @@ import {
   randomRouteLines,
   randomSettings,
 } from '../support/conformance/routes.ts'
+import { ENGINES, rulesOf } from '../support/conformance/rules.ts'
 import { ROUTES } from '../support/inputs/paths.ts'
 
 function routesOf(settings: readonly RouteSetting[]): Routes {
@@ -104,10 +105,11 @@ test('routes that are too long to be sent are not sent in part', () => {
     routesOf(
       Array.from({ length: 1_000 }, (_, index) => ({ path: `/r${index}/${'x'.repeat(length)}`, api: 'iam' })),
     )
-  const rules = wire.Rules.decode(encodedRoutes(routesWith(100)))
-  expect(rules.exactRoutes?.routes.length).toBe(1_000)
+  const sent = wire.Routes.decode(Buffer.concat(encodedRoutes(routesWith(100))))
+  expect(sent).toEqual(routesMessage(routesWith(100)))
   // Older clients would go by them, and take a slash at the end for nothing.
-  expect(rules.routes).toBeUndefined()
+  const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never, routesWith(1)))
+  expect([rules.exactRoutes?.routes.length, rules.routes]).toEqual([1_000, undefined])
   expect(encodedRoutes(routesWith(1_200))).toHaveLength(0)
   expect(encodedRoutes(undefined)).toHaveLength(0)
 })

@@ -1,7 +1,10 @@
 /** The client and a sidecar that is of another version or lies: every unclear answer counts as a denial. */
+
+import type { sendUnaryData } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import type { Check, CheckAnswer, Client } from '../../clients/typescript/index.ts'
-import { encoded } from '../support/contract/black-box.ts'
+import { encoded, type Message } from '../support/contract/black-box.ts'
+import { bytesOf } from '../support/contract/contract.ts'
 import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
 import { connect } from '../support/sidecar/client.ts'
 import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
@@ -83,4 +86,30 @@ test.each<[claim: string, answers: Buffer[]]>([
     for await (const answer of strange.checkStream([good, good])) found.push(answer)
   })()
   await expect(asking).rejects.toThrow()
+})
+
+test.each([
+  [
+    'once is asked for from its beginning',
+    1,
+    { digest: 'other', tokenKinds: [], apis: [{ id: 'a' }, { id: 'b' }] },
+  ],
+  ['each time is an error in the end', 9, { code: 'FAILED_PRECONDITION' }],
+])('a matrix that is replaced between two pages %s', async (_claim, replaced, expected) => {
+  let left = replaced
+  const client = await clientOf({
+    getMatrix: (call: { readonly request: Message }, answer: sendUnaryData<Buffer>) => {
+      const isFirst = call.request.page_token === ''
+      const digest = left > 0 ? 'one' : 'other'
+      const matrix = { digest, apis: [{ id: isFirst ? 'a' : 'b' }] }
+      if (isFirst || left === 0)
+        answer(null, bytesOf('GetMatrixResponse', { matrix, nextPageToken: isFirst ? 'second' : '' }))
+      else {
+        left--
+        answer({ code: 9, details: 'another one is in force' })
+      }
+    },
+  })
+  expect(await client.getMatrix().catch((error: unknown) => error)).toMatchObject(expected)
+  expect(left).toBe(Math.max(0, replaced - 3))
 })

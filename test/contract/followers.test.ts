@@ -1,6 +1,8 @@
 /** Followers that do not read, many followers, and changes of which one may be missing. */
 import { afterEach, expect, test } from 'vitest'
-import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
+import { Rules, WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { EncodedRules } from '../../sidecar/contract/change-messages.ts'
+import { encode } from '../../sidecar/contract/responses.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
 import { basisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { followersOf } from '../support/contract/followers.ts'
@@ -16,7 +18,7 @@ function start() {
     nowMs: 5,
     knownForMs: 3_000 as number | undefined,
     keyIds: ['a', 'b'],
-    rules: Buffer.alloc(0),
+    rules: rulesWith(),
   }
   const followed = { position, records: new RecentRecords(position) }
   const { followers, open, tell } = followersOf({
@@ -42,13 +44,40 @@ function start() {
       followed.records.startAgain(followed.position)
       tell()
     },
-    open: () => {
-      const reader = new Reader(WatchChangesResponse.decode)
+    open: (decode: (response: Buffer) => WatchChangesResponse = WatchChangesResponse.decode) => {
+      const reader = new Reader(decode)
       open(reader, { accounts: new Set(), after: undefined, basis: '' })
       return reader
     },
   }
 }
+
+/** Rules in as many responses as there are ids of APIs. */
+function rulesWith(...ids: readonly string[]): EncodedRules {
+  const apis = ids.map((api) => ({ api, cells: [] }))
+  const rules = (some: typeof apis) => ({
+    ...{ matrix: undefined, cells: [], apis: some },
+    ...{ routes: undefined, exactRoutes: undefined },
+  })
+  const none = { position: undefined, rules: undefined, voided: undefined, validFor: undefined }
+  return {
+    parts: apis.slice(0, -1).map((each) =>
+      encode(WatchChangesResponse, {
+        ...{ ...none, sentAt: undefined, timeOfDay: undefined },
+        rulesPart: rules([each]),
+      }),
+    ),
+    last: encode(Rules, rules(apis.slice(-1))),
+  }
+}
+
+/** The APIs of what a follower got, each with the field that it came in; `-`: no rules. */
+const apisIn = ({ got }: Reader<WatchChangesResponse>) =>
+  got.map(({ rules, rulesPart, validFor }) => {
+    const field = rules ? 'rules' : rulesPart ? 'part' : '-'
+    const ids = (rules ?? rulesPart)?.apis.map(({ api }) => api).join() ?? ''
+    return `${field} ${ids}${validFor ? ' and goes on' : ''}`
+  })
 
 const users = ({ got }: Reader<WatchChangesResponse>) => got.flatMap(({ voided }) => voided?.userIds ?? [])
 
@@ -174,4 +203,57 @@ test('the bound of sent_at and valid_for is taken before the response is made', 
   const [first] = open().got
   expect(first?.sentAt).toEqual({ seconds: 1, nanos: 234_500_000 })
   expect(first?.validFor).toEqual({ seconds: 3, nanos: 0 })
+})
+
+test('rules in parts begin with what is void, and let a follower go on when they are whole', async () => {
+  const { open, state } = start()
+  state.rules = rulesWith('a', 'b', 'c')
+  const reader = open()
+  expect(reader.got[0]?.voided?.everything).toBe(true)
+  await eventually(() => reader.got.length === 4)
+  expect(apisIn(reader)).toEqual(['- ', 'part a', 'part b', 'rules c and goes on'])
+})
+
+test('the followers of rules in parts share the bytes of each', async () => {
+  const { open, state } = start()
+  state.rules = rulesWith('a', 'b')
+  const written: Buffer[] = []
+  const readers = Array.from({ length: 3 }, () =>
+    open((response) => {
+      if (state.rules.parts.includes(response)) written.push(response)
+      return WatchChangesResponse.decode(response)
+    }),
+  )
+  await eventually(() => readers.every(({ got }) => got.length === 3))
+  expect(written).toHaveLength(3)
+})
+
+test('a follower that does not read gets the next part when it has read the last one', async () => {
+  const { open, state, change } = start()
+  state.rules = rulesWith('a', 'b', 'c')
+  const slow = open()
+  await eventually(() => slow.got.length === 2)
+  slow.unread = true
+  change()
+  const reader = open()
+  await eventually(() => reader.got.length === 4)
+  expect(slow.got).toHaveLength(2)
+  slow.unread = false
+  await eventually(() => slow.got.length === 5)
+  // The change is heard of first, and the earlier rules of the follower go on for as long as was said.
+  expect(apisIn(slow).slice(2)).toEqual(['- ', 'part b', 'rules c and goes on'])
+  expect(users(slow)).toEqual(['user-1'])
+})
+
+test('rules that are replaced on their way are finished, and a follower goes on by those in force alone', async () => {
+  const { open, state, change } = start()
+  const reader = open()
+  expect(apisIn(reader)).toEqual(['rules  and goes on'])
+  state.rules = rulesWith('a', 'b')
+  await eventually(() => reader.got.length === 2)
+  state.rules = rulesWith('x', 'y')
+  await eventually(() => reader.got.length === 5)
+  expect(apisIn(reader).slice(1)).toEqual(['part a', 'rules b', 'part x', 'rules y and goes on'])
+  change()
+  expect(apisIn(reader).at(-1)).toBe('-  and goes on')
 })

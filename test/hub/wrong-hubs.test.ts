@@ -17,6 +17,7 @@ import type { CallStatus } from '../../sidecar/contract/call.ts'
 import { statusOfError } from '../../sidecar/contract/status.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message, refusalOf, refused } from '../support/contract/black-box.ts'
+import { bytesOf } from '../support/contract/contract.ts'
 import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile } from '../support/suite/resources.ts'
@@ -33,7 +34,8 @@ type Stream = ServerWritableStream<WatchChangesRequest, Buffer>
 interface Said {
   readonly change?: number
   readonly sentAtSeconds?: number
-  readonly validForSeconds?: number
+  /** `null`: the response does not say it. */
+  readonly validForSeconds?: number | null
   readonly everything?: boolean
 }
 
@@ -48,9 +50,9 @@ function response({
   return Buffer.from(
     WatchChangesResponse.encode({
       position: positionOf(change),
-      rules: undefined,
+      ...{ rules: undefined, rulesPart: undefined },
       voided: everything ? voided : undefined,
-      validFor: { seconds: validForSeconds, nanos: 0 },
+      validFor: validForSeconds === null ? undefined : { seconds: validForSeconds, nanos: 0 },
       sentAt: { seconds: sentAtSeconds, nanos: 0 },
       timeOfDay: new Date(),
     }).finish(),
@@ -112,6 +114,8 @@ async function start(first: Said, stalenessMs = STALENESS_MS) {
   return {
     ...{ hub, client: running.client },
     say: (said: Said) => streams.at(-1)?.write(response(said)),
+    sayPart: () => streams.at(-1)?.write(RULES_PART),
+    begun: () => streams.length,
     check: () =>
       box.ask('check', question).then(
         (answer) => (answer as Message).reason,
@@ -119,6 +123,8 @@ async function start(first: Said, stalenessMs = STALENESS_MS) {
       ),
   }
 }
+
+const RULES_PART = bytesOf('WatchChangesResponse', { rulesPart: { apis: [{ api: 'balance', cells: [1] }] } })
 
 /** The answer of the hub to a change: that of a revocation, which others read as an empty one. */
 const REVOKED = Buffer.from(RevokeResponse.encode({ tokenId: 't', revokedAt: undefined }).finish())
@@ -134,6 +140,22 @@ test('a hub that says nothing wrong is believed, and only as long as the bound',
   expect(await check()).toBe('REASON_ALLOWED')
   silence(hub)
   await eventually(async () => (await check()) === 'DIRECTORY_UNAVAILABLE')
+})
+
+test('parts of rules, and responses while rules are on their way, neither end nor prolong what is known', async () => {
+  const { hub, say, sayPart, begun, check } = await start({ everything: true }, 2_000)
+  expect(await check()).toBe('REASON_ALLOWED')
+  silence(hub)
+  sayPart()
+  // It was sent just now, by both clocks.
+  const said = { validForSeconds: null, sentAtSeconds: SENT_AT_S + 3_600 }
+  say(said)
+  expect(await check()).toBe('REASON_ALLOWED')
+  await eventually(async () => {
+    say(said)
+    return (await check()) === 'DIRECTORY_UNAVAILABLE'
+  })
+  expect(begun()).toBe(1)
 })
 
 test.each<[what: string, said: Said]>([

@@ -81,6 +81,19 @@ test.each<[path: string, value: unknown, expected: string]>([
   expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
 })
 
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `id-${index}`)
+const small = smallMatrix() as { readonly tokenKinds: object[]; readonly apis: object[] }
+
+test.each<[path: string, value: readonly unknown[], expected: string]>([
+  ['tokenKinds', Array(17).fill(small.tokenKinds[0]), 'expected at most 16 items, found 17'],
+  ['tokenKinds[1].obtained.steps', Array(9).fill('Ask.'), 'expected at most 8 items, found 9'],
+  ['apis', Array(100_001).fill(small.apis[0]), 'expected at most 100000 items, found 100001'],
+  ['conflicts[0].apis', ids(1_001), 'expected at most 1000 items, found 1001'],
+  ['conflicts[0].statements', ids(1_001), 'expected at most 1000 items, found 1001'],
+])('a list at %s that is too long is refused: the limit and the length are said', (path, value, expected) => {
+  expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toContain(`${path}: ${expected}`)
+})
+
 /** The kind of an id, and every place that refers to one. */
 const REFERENCES: Readonly<Record<string, readonly string[]>> = {
   'token kind': [

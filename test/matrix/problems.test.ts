@@ -52,6 +52,7 @@ test.each<[expected: string, error: SchemaError, path?: string]>([
   ['expected at most 1 character', error('maxLength', { limit: 1 })],
   ['expected at least 0 items', error('minItems', { limit: 0 })],
   ['expected at most 1 item', error('maxItems', { limit: 1 })],
+  ['expected at most 1 item, found 3', error('maxItems', { limit: 1 }, { data: [1, 2, 3] })],
   ['expected no repetition of an earlier item', error('uniqueItems', { i: 3, j: 1 }), 'a[3]'],
   ['expected no repetition of an earlier item', error('uniqueItems', { i: 1, j: 3 }), 'a[3]'],
   ['expected a number >= 1', error('minimum', { comparison: '>=', limit: 1 })],

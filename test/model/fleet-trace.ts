@@ -87,7 +87,7 @@ export class FleetTrace {
   }
 
   written(bytes: Buffer): Buffer {
-    const { position, touched, validForMs, basis, sentAtMs } = readHubResponse(bytes)
+    const { position, touched, validForMs = 0, basis, sentAtMs } = readHubResponse(bytes)
     const slot = this.#written++ % MESSAGES_MAX
     this.#messages.set(bytes, slot)
     const isEverything = touched.includes(undefined)

@@ -55,7 +55,7 @@ NEWER = 999
 def lines(name: str) -> Iterator[dict[str, Any]]:
     """The lines after the first, one by one: another folder may have a million."""
     with (FOLDER / f"{name}.jsonl").open(encoding="utf-8") as file:
-        assert json.loads(next(file)) == {"version": 5}
+        assert json.loads(next(file)) == {"version": 6}
         yield from map(json.loads, file)
 
 
@@ -240,6 +240,8 @@ class Player:
         response = wire.WatchChangesResponse()
         if told.get("position") is not None:
             response.position.CopyFrom(position_of(told))
+        if "rules_part" in told:
+            response.rules_part.CopyFrom(rules_message(told["rules_part"]))
         if "rules" in told:
             response.rules.CopyFrom(rules_message(told["rules"]))
             self.digest = response.rules.matrix.rules_digest

@@ -250,7 +250,6 @@ def _of_another_time() -> wire.WatchChangesResponse:
 
 WRONG: dict[str, Callable[[], wire.WatchChangesResponse]] = {
     "no position": lambda: _without("position"),
-    "no time for which it counts": lambda: _without("valid_for"),
     "no time when it was sent": lambda: _without("sent_at"),
     "a clock that is set back": _clock_set_back,
     "a position before the last one": _going_back,

@@ -34,6 +34,9 @@ const TOKENS_MAX_DEFAULT: usize = 10_000;
 // The answer to a long batch exceeds the 4 MiB that gRPC accepts by default.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
+/// Most APIs and conflicts in a page of the matrix.
+const PAGE_SIZE: i32 = 1_000;
+
 /// Options of a client. The default is for a sidecar on this machine.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -187,10 +190,18 @@ impl Client {
 
     /// The APIs in the matrix of the sidecar.
     pub(crate) async fn apis_of_matrix(&self) -> Result<Vec<String>, Error> {
-        let mut stub = self.shared.stub.clone();
-        let request = v1::GetMatrixRequest::default();
-        let response = self.call(request, |request| async move { stub.get_matrix(request).await }).await?;
-        Ok(response.matrix.unwrap_or_default().apis.into_iter().map(|api| api.id).collect())
+        let mut apis = Vec::new();
+        let mut request = v1::GetMatrixRequest { page_size: PAGE_SIZE, ..Default::default() };
+        loop {
+            let mut stub = self.shared.stub.clone();
+            let asked = request.clone();
+            let response = self.call(asked, |request| async move { stub.get_matrix(request).await }).await?;
+            apis.extend(response.matrix.unwrap_or_default().apis.into_iter().map(|api| api.id));
+            request.page_token = response.next_page_token;
+            if request.page_token.is_empty() {
+                return Ok(apis);
+            }
+        }
     }
 
     pub(crate) fn reports(&self) -> &Reports {

@@ -210,7 +210,7 @@ impl Reader {
             let Some(response) = within(QUIET_MAX, stream.message()).await? else {
                 return Err(Left::Status(Status::unavailable("the sidecar ended the stream")));
             };
-            let goes_on = memory.hear(&response, elapsed::now(), elapsed::jumped()).map_err(Left::Refused)?;
+            let goes_on = memory.hear(response, elapsed::now(), elapsed::jumped()).map_err(Left::Refused)?;
             pauses.heard();
             if !goes_on {
                 break;

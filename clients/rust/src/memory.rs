@@ -2,6 +2,7 @@
 //! has no clock and calls nothing; `clients/conformance` describes step by step what it must do. Times are in
 //! nanoseconds on the clock of `Elapsed`.
 
+use std::mem;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -35,6 +36,9 @@ struct View {
     /// The time of day of the sidecar at time 0, in nanoseconds since 1970. `None`: the sidecar does not say it.
     day_began: Option<i64>,
 }
+
+/// Most parts of rules. A sidecar sends some twenty for 100,000 APIs.
+const PARTS_MAX: usize = 1_000;
 
 #[derive(Default)]
 struct State {
@@ -84,6 +88,8 @@ struct Stream {
     jumped: i64,
     /// When the first response and the last one were sent. `None`: there was none.
     sent: Option<(i64, i64)>,
+    /// Of rules that are on their way.
+    parts: Vec<v1::Rules>,
 }
 
 /// The knowledge of the memory about a question that it cannot answer.
@@ -302,7 +308,7 @@ impl Memory {
     pub(crate) fn begin(&self, now: i64, jumped: i64) -> v1::WatchChangesRequest {
         let mut request = v1::WatchChangesRequest { accounts: self.accounts.clone(), ..Default::default() };
         if let Ok(mut state) = self.state.lock() {
-            state.stream = Stream { asked: now, jumped, sent: None };
+            state.stream = Stream { asked: now, jumped, ..Stream::default() };
             request.after = state.position.map(|position| position.message(&state.basis));
         }
         request
@@ -310,13 +316,17 @@ impl Memory {
 
     /// Takes a response of the stream into the memory, and says whether the stream can go on. Otherwise another one must be
     /// begun, because the clocks have parted. After an error the stream must be left: everything is void.
-    pub(crate) fn hear(&self, response: &v1::WatchChangesResponse, now: i64, jumped: i64) -> Result<bool, Refused> {
+    pub(crate) fn hear(&self, mut response: v1::WatchChangesResponse, now: i64, jumped: i64) -> Result<bool, Refused> {
         let Ok(mut state) = self.state.lock() else {
             // Some thread panicked in here, so nothing counts any longer.
             self.view.store(Arc::default());
             return Err(Refused::Changes);
         };
-        let heard = match state.follows(response) {
+        if let Some(part) = response.rules_part.take_if(|_| state.stream.parts.len() < PARTS_MAX) {
+            state.stream.parts.push(part);
+            return Ok(jumped - state.stream.jumped <= JUMP_MAX);
+        }
+        let heard = match state.follows(&mut response) {
             Ok(heard) => heard,
             Err(refused) => {
                 self.forget(&mut state);
@@ -346,7 +356,7 @@ impl Memory {
         // Only now may more be answered.
         self.view.store(Arc::new(View {
             rules: heard.rules.map(Arc::new).or_else(|| self.view.load().rules.clone()),
-            until: sent.saturating_add(heard.valid_for),
+            until: heard.valid_for.map_or_else(|| self.view.load().until, |valid_for| sent.saturating_add(valid_for)),
             day_began: response.time_of_day.as_ref().map(|day| times::day_nanos(day).saturating_sub(sent)),
         }));
         Ok(jumped - state.stream.jumped <= JUMP_MAX)
@@ -365,6 +375,21 @@ impl Memory {
         self.tokens.clear(&mut state.changing);
         state.remembered_from = None;
     }
+}
+
+/// The rules of which the last part has come.
+fn joined(parts: Vec<v1::Rules>, last: v1::Rules) -> v1::Rules {
+    let mut all = v1::Rules { matrix: last.matrix.clone(), ..v1::Rules::default() };
+    for part in parts.into_iter().chain([last]) {
+        all.cells.extend(part.cells);
+        all.apis.extend(part.apis);
+        if let Some(routes) = part.exact_routes {
+            let known = all.exact_routes.get_or_insert_default();
+            known.routes.extend(routes.routes);
+            known.overrides.extend(routes.overrides);
+        }
+    }
+    all
 }
 
 /// Whether the routes refuse a request, and nothing is said of the token.
@@ -392,27 +417,34 @@ struct Heard {
     position: Position,
     basis: String,
     sent_at: i64,
-    valid_for: i64,
+    /// `None`: as long as was said before.
+    valid_for: Option<i64>,
     rules: Option<Rules>,
 }
 
 impl State {
-    fn follows(&self, response: &v1::WatchChangesResponse) -> Result<Heard, Refused> {
-        let (Some(position), Some(sent_at), Some(valid_for)) =
-            (&response.position, &response.sent_at, &response.valid_for)
-        else {
+    fn follows(&mut self, response: &mut v1::WatchChangesResponse) -> Result<Heard, Refused> {
+        let (Some(position), Some(sent_at)) = (&response.position, &response.sent_at) else {
             return Err(Refused::Changes);
         };
         let basis = position.basis.clone();
-        let (position, sent_at, valid_for) = (Position::of(position), times::nanos(sent_at), times::nanos(valid_for));
+        let (position, sent_at) = (Position::of(position), times::nanos(sent_at));
+        let valid_for = response.valid_for.as_ref().map(times::nanos);
         let is_everything = response.voided.as_ref().is_some_and(|voided| voided.everything);
         let is_back = self.position.is_some_and(|last| position.is_before(&last));
         let is_other_basis = self.position.is_some() && self.stream.sent.is_none() && self.basis != basis;
         let is_earlier = self.stream.sent.is_some_and(|(_, last)| sent_at < last);
-        if sent_at < 0 || valid_for < 0 || (is_back || is_other_basis) && !is_everything || is_earlier {
+        if sent_at < 0
+            || valid_for.is_some_and(|valid_for| valid_for < 0)
+            || (is_back || is_other_basis) && !is_everything
+            || is_earlier
+        {
             return Err(Refused::Changes);
         }
-        let rules = response.rules.as_ref().map(Rules::of).transpose().map_err(|_| Refused::Rules)?;
+        let rules = match response.rules.take() {
+            Some(last) => Some(Rules::of(joined(mem::take(&mut self.stream.parts), last)).map_err(|_| Refused::Rules)?),
+            None => None,
+        };
         Ok(Heard { position, basis, sent_at, valid_for, rules })
     }
 }

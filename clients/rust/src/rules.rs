@@ -116,16 +116,16 @@ const WORDS_MAX: usize = 10_000;
 pub(crate) struct CellMissing;
 
 impl Rules {
-    pub(crate) fn of(message: &v1::Rules) -> Result<Rules, CellMissing> {
-        let matrix = message.matrix.as_ref().ok_or(CellMissing)?;
+    pub(crate) fn of(message: v1::Rules) -> Result<Rules, CellMissing> {
+        let matrix = message.matrix.ok_or(CellMissing)?;
         let kinds: Vec<Kind> = matrix.token_kinds.iter().map(kind_of).collect();
         let cells = message.cells.iter().map(cell_of).collect::<Result<Vec<_>, _>>()?;
         let mut accepted = HashMap::new();
         let mut rows = Vec::with_capacity(message.apis.len());
-        for each in &message.apis {
-            let chosen = cells_of(each, &cells, kinds.len())?;
+        for each in message.apis {
+            let chosen = cells_of(&each, &cells, kinds.len())?;
             let accepted = accepted_by(&kinds, &chosen, &mut accepted);
-            rows.push(Row { api: each.api.clone(), cells: chosen, accepted });
+            rows.push(Row { api: each.api, cells: chosen, accepted });
         }
         let hasher = DefaultHashBuilder::default();
         let hash_of = |&number: &usize| hasher.hash_one(rows.get(number).map_or("", |row| row.api.as_str()));
@@ -135,7 +135,7 @@ impl Rules {
         }
         let headers = CredentialHeader::all(kinds.iter().map(|kind| (kind.header.as_str(), kind.scheme.as_str())));
         let unknown = rows.iter().position(|row| row.api.is_empty()).ok_or(CellMissing)?;
-        let digest = matrix.rules_digest.clone();
+        let digest = matrix.rules_digest;
         let routes = message.exact_routes.as_ref().map(Routes::of);
         Ok(Rules { digest, headers, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
     }

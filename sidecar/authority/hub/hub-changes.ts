@@ -22,8 +22,8 @@ export interface HubResponse {
   readonly position: Position
   /** The facts that are void from now on. */
   readonly touched: readonly Touched[]
-  /** For how long the hub knows that it misses nothing, in milliseconds. */
-  readonly validForMs: number
+  /** For how long the hub knows that it misses nothing, in milliseconds; `undefined`: as it said before. */
+  readonly validForMs: number | undefined
   /** When it was sent, on a clock of the hub, in milliseconds. */
   readonly sentAtMs: number
   /** Names what it knows of tokens besides the directory: keys, and the permissions of kinds. */
@@ -215,7 +215,7 @@ export class HubChanges implements Changes {
     this.#failure = undefined
     // It was sent at this time or later, if both clocks run alike; and not after it has arrived.
     const sentMs = Math.min(this.#now(), stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
-    this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)
+    if (validForMs !== undefined) this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)
     for (const listener of this.#listeners) listener()
   }
 
@@ -229,7 +229,7 @@ export class HubChanges implements Changes {
     this.#stream = undefined
   }
 
-  #expectForward({ position, sentAtMs, validForMs, touched, basis }: HubResponse): Stream {
+  #expectForward({ position, sentAtMs, validForMs = 0, touched, basis }: HubResponse): Stream {
     if (!(validForMs >= 0) || !(sentAtMs >= 0)) throw new WrongHub('it sends an invalid time')
     const { sequence, atMs } = position
     const { told } = this

@@ -21,6 +21,7 @@ import { type Presented, RefusedElsewhere } from '../elsewhere.ts'
 import { type HubChanges, isOfLostChanges, QUIET_MS_MAX, WrongHub } from './hub-changes.ts'
 import {
   callErrorOf,
+  isRulesPart,
   readAnswer,
   readHubResponse,
   WATCH_CHANGES,
@@ -245,11 +246,12 @@ export class HubLine {
     stream.on('data', (bytes: Buffer) => {
       try {
         const response = responseOf(bytes)
-        changes.hear(response)
+        if (response !== undefined) changes.hear(response)
         // The hub's times would count from a moment that is too long ago.
         if (hasJumped()) resolve()
         clearTimeout(quiet)
         quiet = setTimeout(() => reject(new Error('it says nothing any more')), QUIET_MS_MAX)
+        if (response === undefined) return
         if (this.#client !== client) {
           // From now on questions go here.
           this.#client = client
@@ -283,10 +285,13 @@ export class HubLine {
   }
 }
 
-/** @throws WrongHub if these bytes are not a response: earlier answers of the hub may be as wrong */
-function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> {
+/**
+ * @returns undefined: a part of rules, which says nothing of changes
+ * @throws WrongHub if these bytes are not a response: earlier answers of the hub may be as wrong
+ */
+function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> | undefined {
   try {
-    return readHubResponse(bytes)
+    return isRulesPart(bytes) ? undefined : readHubResponse(bytes)
   } catch (error) {
     throw new WrongHub((error as Error).message)
   }

@@ -85,6 +85,18 @@ export function readDescribed(bytes: Buffer): Described {
   }
 }
 
+/**
+ * Whether these bytes are a part of rules, and no more. A sidecar has its own rules, so it does not read it.
+ *
+ * @throws Error if these bytes are not a message
+ */
+export function isRulesPart(bytes: Buffer): boolean {
+  return bytes.length > 0 && new BinaryReader(bytes).tag()[0] === RULES_PART
+}
+
+/** The number of the field in `WatchChangesResponse`. */
+const RULES_PART = 7
+
 /** @throws Error if these bytes are not such a response */
 export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDigest: string | undefined } {
   const { position, rules, voided, validFor, sentAt } = wire.WatchChangesResponse.decode(
@@ -94,7 +106,7 @@ export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDi
   return {
     position: positionOf(position),
     touched: voided === undefined ? [] : touchedOf(voided),
-    validForMs: msOf(validFor),
+    validForMs: validFor && msOf(validFor),
     sentAtMs: msOf(sentAt),
     basis: position.basis,
     rulesDigest: rules?.matrix?.rulesDigest,

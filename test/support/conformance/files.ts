@@ -8,7 +8,7 @@ export const OURS: string = join(import.meta.dirname, '../../../clients/conforma
 export const SUITE: string = resolve(process.env.CONFORMANCE ?? OURS)
 
 /** Of the format of the files. */
-export const VERSION = 5
+export const VERSION = 6
 
 /** The lines of a file after the first one, which says the version. */
 export function linesOf<Line>(name: string): Line[] {

@@ -21,6 +21,7 @@ const LARGE = 'hundred-thousand'
 const APIS = 100_000
 
 const [folder = OURS, seed] = process.argv.slice(2)
+const large = seed === undefined ? [] : largeRules(APIS)
 mkdirSync(join(folder, 'rules'), { recursive: true })
 for (const [name, rules] of Object.entries(rulesFiles())) writeRules(name, rules)
 write('decisions', decisions())
@@ -30,14 +31,20 @@ write(
   'traces',
   seed === undefined
     ? [...traces(), ...randomTraces(1, 30)]
-    : [...largeTrace(LARGE, APIS), ...randomTraces(Number(seed), 1_000)],
+    : [
+        ...largeTrace(
+          large.map((_, part) => `${LARGE}-${part}`),
+          APIS,
+        ),
+        ...randomTraces(Number(seed), 1_000),
+      ],
 )
 write('redirects', redirects())
 write('sending', seed === undefined ? sending(1, 20) : sending(Number(seed), 1_000))
 write('outages', seed === undefined ? outages(1, 20) : outages(Number(seed), 1_000))
 write('pauses', pauses())
 write('meant', seed === undefined ? meant(1, 60) : meant(Number(seed), 10_000))
-if (seed !== undefined) writeRules(LARGE, largeRules(APIS))
+for (const [part, rules] of large.entries()) writeRules(`${LARGE}-${part}`, rules)
 if (folder !== OURS) copyFileSync(join(OURS, 'credentials.jsonl'), join(folder, 'credentials.jsonl'))
 
 function writeRules(name: string, rules: Buffer): void {

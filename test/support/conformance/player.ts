@@ -77,10 +77,14 @@ export class Player {
   }
 
   #hear(told: Told, nowMs: number): 'followed' | 'left' | 'refused' {
-    const rules = told.rules === undefined ? undefined : this.#rules(told.rules)
+    const rules = this.#rules(told.rules)
     this.#rulesDigest = rules?.matrix?.rulesDigest ?? this.#rulesDigest
     try {
-      const goesOn = this.#memory.hear(toldMessage(told, rules), nowMs, this.#clock.jumpedMs)
+      const goesOn = this.#memory.hear(
+        toldMessage(told, rules, this.#rules(told.rules_part)),
+        nowMs,
+        this.#clock.jumpedMs,
+      )
       return goesOn ? 'followed' : 'left'
     } catch (error) {
       if (error instanceof WrongSidecar) return 'refused'
@@ -88,7 +92,8 @@ export class Player {
     }
   }
 
-  #rules(name: string): wire.Rules {
+  #rules(name: string | undefined): wire.Rules | undefined {
+    if (name === undefined) return undefined
     return wire.Rules.decode(readFileSync(join(this.#folder, 'rules', `${name}.binpb`)))
   }
 }
@@ -120,11 +125,15 @@ function questionOf({
   return { api, ...(request && { request }), ...subject, target, clientAddress: address }
 }
 
-function toldMessage(told: Told, rules: wire.Rules | undefined): wire.WatchChangesResponse {
+function toldMessage(
+  told: Told,
+  rules: wire.Rules | undefined,
+  rulesPart: wire.Rules | undefined,
+): wire.WatchChangesResponse {
   const { voided, time_of_day_ms: timeOfDayMs } = told
   return {
     position: positionOf(told),
-    rules,
+    ...{ rules, rulesPart },
     voided: voided === undefined ? undefined : voidedOf(voided),
     validFor: durationOf(told.valid_for_ms),
     sentAt: durationOf(told.sent_at_ms),

@@ -5,8 +5,7 @@ import { type CompileOptions, compile, type Engine, finish, type Matrix } from '
 import { loadMatrix, supportMatrix } from '../../../matrix/index.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
-import { answersInSteps } from '../../../sidecar/contract/change-messages.ts'
-import { matrixResponse } from '../../../sidecar/contract/matrix-messages.ts'
+import { rulesInSteps } from '../../../sidecar/contract/change-messages.ts'
 import { encode } from '../../../sidecar/contract/responses.ts'
 import { encodedRoutes } from '../../../sidecar/contract/route-messages.ts'
 import { compileRoutes } from '../../../sidecar/rules/routes/compile-routes.ts'
@@ -71,9 +70,11 @@ export const MOVED: Engine = made({
   ),
 })
 
-/** The encoded message `Rules` of an engine. */
+/** The encoded message `Rules` of an engine that needs no parts. */
 export function rulesOf(engine: Engine, routes?: Routes): Buffer {
-  return Buffer.concat([matrixResponse(engine), ...finish(answersInSteps(engine)), encodedRoutes(routes)])
+  const { parts, last } = finish(rulesInSteps(engine, encodedRoutes(routes)))
+  if (parts.length > 0) throw new Error(`expected rules for one response, found ${1 + parts.length} parts`)
+  return last
 }
 
 const { routes: compiled } = compileRoutes(ROUTES, undefined)
@@ -93,18 +94,43 @@ function newer(engine: Engine): Buffer {
   return encode(wire.Rules, { ...rules, cells: changed })
 }
 
+/** The same rules in three messages: each list goes on in the next one. */
+function inParts(rules: wire.Rules): Record<string, Buffer> {
+  const { apis, cells, exactRoutes: { routes = [], overrides = [] } = {} } = rules
+  const part = (fields: Partial<wire.Rules>) =>
+    encode(wire.Rules, { ...{ matrix: undefined, cells: [], apis: [] }, ...NO_ROUTES, ...fields })
+  return {
+    'routed-1': part({
+      ...{ apis: apis.slice(0, 10), cells: cells.slice(0, 3) },
+      exactRoutes: { routes: routes.slice(0, 5), overrides },
+    }),
+    'routed-2': part({ apis: apis.slice(10, 25), exactRoutes: { routes: routes.slice(5), overrides: [] } }),
+    'routed-end': part({ matrix: rules.matrix, apis: apis.slice(25), cells: cells.slice(3) }),
+  }
+}
+
+const NO_ROUTES = { routes: undefined, exactRoutes: undefined }
+
 /** The files of the suite, by their names. */
 export function rulesFiles(): Record<string, Buffer> {
   const { shipped } = ENGINES as { readonly shipped: Engine }
+  const routed = rulesOf(shipped, ROUTED)
   return {
     ...Object.fromEntries(Object.entries(ENGINES).map(([name, engine]) => [name, rulesOf(engine)])),
-    routed: rulesOf(shipped, ROUTED),
+    ...{ routed, ...inParts(wire.Rules.decode(routed)) },
     newer: newer(shipped),
     moved: rulesOf(MOVED),
   }
 }
 
-/** Rules with this many APIs: a file of megabytes, which is not kept. */
-export function largeRules(count: number): Buffer {
-  return rulesOf(made(manyApis(count)))
+/** Rules with this many APIs in their parts: files of megabytes, which are not kept. */
+export function largeRules(count: number): Buffer[] {
+  const { parts, last } = finish(rulesInSteps(made(manyApis(count)), []))
+  return [...parts.map(partIn), last]
+}
+
+function partIn(response: Buffer): Buffer {
+  const { rulesPart } = wire.WatchChangesResponse.decode(response)
+  if (rulesPart === undefined) throw new Error('expected a response with a part of rules')
+  return encode(wire.Rules, rulesPart)
 }

@@ -8,6 +8,8 @@ export interface Told {
   readonly position?: Position | null
   /** Name of a file. */
   readonly rules?: string
+  /** Name of a file. */
+  readonly rules_part?: string
   readonly voided?: 'everything' | { readonly [what: string]: readonly string[] }
   readonly valid_for_ms?: number | null
   readonly sent_at_ms?: number | null
@@ -101,6 +103,11 @@ export class Trace {
       basis: 'keys',
     }
     this.#add({ hear: { ...defaults, time_of_day_ms: this.atMs + DAY_MS, ...told }, expect })
+  }
+
+  /** A response that has a part of rules, and nothing else. */
+  hearPart(name: string): void {
+    this.#add({ hear: { rules_part: name }, expect: 'followed' })
   }
 
   /** @returns the number of the step, for `learn` */

@@ -2,6 +2,7 @@
 import { CLOCK_TRACES } from './clock-traces.ts'
 import { DENIAL_TRACES } from './denial-traces.ts'
 import { DISAGREEING_TRACES } from './disagreeing-traces.ts'
+import { PART_TRACES } from './part-traces.ts'
 import { ROUTE_TRACES } from './route-traces.ts'
 import { ENGINES } from './rules.ts'
 import { SCHEME_TRACES } from './scheme-traces.ts'
@@ -25,6 +26,7 @@ import {
 
 const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
   ...ROUTE_TRACES,
+  ...PART_TRACES,
   ...DENIAL_TRACES,
   ...DISAGREEING_TRACES,
   ...SCHEME_TRACES,
@@ -294,10 +296,8 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.asked()
   },
   'a response without a time is refused': (trace) => {
-    trace.follow()
-    trace.hear({ valid_for_ms: null }, 'refused')
     trace.begin()
-    trace.hear({ sent_at_ms: null, voided: 'everything' }, 'refused')
+    trace.hear({ sent_at_ms: null, rules: 'shipped', voided: 'everything' }, 'refused')
   },
   'what newer rules say in a way that is not known is asked about': (trace) => {
     trace.follow({ rules: 'newer' })
@@ -363,9 +363,13 @@ export function* traces(): Generator<object> {
 }
 
 /** The same with that many APIs. */
-export function* largeTrace(rules: string, apis: number): Generator<object> {
+/** @param rules in parts, as the sidecar sends them */
+export function* largeTrace(rules: readonly string[], apis: number): Generator<object> {
   yield told(`a matrix of ${apis} APIs`, {}, (trace) => {
-    trace.follow({ rules })
+    trace.begin()
+    trace.hear({ voided: 'everything', valid_for_ms: null })
+    for (const part of rules.slice(0, -1)) trace.hearPart(part)
+    trace.hear({ rules: rules.at(-1) ?? '' })
     trace.know({ ...ASKED, api: 'api-2' })
     // Every third one accepts a static token.
     for (const number of [5, apis - 5, apis - 2]) {

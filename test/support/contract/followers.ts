@@ -10,11 +10,11 @@ type FollowersParts = ConstructorParameters<typeof Followers>[0]
 
 interface Parts extends Pick<FollowersParts, 'basis' | 'now'> {
   readonly changes: Pick<Changes, 'followed' | 'knownForMs'> & Partial<Pick<Changes, 'has' | 'outage'>>
-  readonly rules?: () => Buffer
+  readonly rules?: FollowersParts['rules']
 }
 
 const RIGHTS = { everything: false, revoke: false, read: false, follow: true, administer: new Set<string>() }
-const NO_RULES = Buffer.alloc(0)
+const NO_RULES = { parts: [], last: Buffer.alloc(0) }
 
 export function followersOf({ changes, rules = () => NO_RULES, ...parts }: Parts) {
   let listener = () => {}

@@ -120,7 +120,7 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
   const { 'grpc-status': status, 'grpc-message': message, 'grpc-status-details-bin': bytes } = fields
   const details = bytes?.toString().replace(/=+$/, '')
   return {
-    messages: timeless ? messages.map((message) => message.slice(...TIMELESS)) : messages,
+    messages: timeless ? messages.map(withoutAge) : messages,
     ...{ http: outcome.http, details, status: status?.toString() },
     metadata: Object.fromEntries(Object.entries(fields).filter(([name]) => !OWN_FIELDS.has(name))),
     // The text of the service is the same. Each transport has different words for its texts, and grpc-js says
@@ -130,11 +130,17 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
   }
 }
 
+/** The field `valid_for`, in hexadecimal digits. */
+const VALID_FOR_5_S = '22020805'
+
 /**
  * The part of a message of `WatchChanges`, in hexadecimal digits, that does not say how long ago something
- * was. The age is at the end of the message, and the prefix has the length of all.
+ * was. The ages are at the end of the message, behind `valid_for`, and the prefix has the length of all.
  */
-const TIMELESS = [10, 20_000] as const
+function withoutAge(message: string): string {
+  const end = message.lastIndexOf(VALID_FOR_5_S)
+  return message.slice(10, end === -1 ? undefined : end)
+}
 
 const NOTHING = {
   ...{ metadata: {}, status: undefined, message: undefined, details: undefined, messages: [] },

@@ -18,7 +18,7 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recall_known, recalled
 from ._memory import Ask, Memory
-from ._reports import Found, Reports
+from ._reports import PAGE_SIZE, Found, Reports
 from ._values import CheckAnswer, Headers, IssuedToken, Request, Scope, issued_token
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import authorization_pb2_grpc as rpc
@@ -174,8 +174,12 @@ class AsyncClient:
         async def ask() -> None:
             found: Found = PortcullisError("the program ends", code="CANCELLED")
             try:
-                answer = await self._call(self._linked().stub.GetMatrix, wire.GetMatrixRequest())
-                found = [api.id for api in answer.matrix.apis]
+                names, request = list[str](), wire.GetMatrixRequest(page_size=PAGE_SIZE)
+                while not names or request.page_token:
+                    answer = await self._call(self._linked().stub.GetMatrix, request)
+                    names += [api.id for api in answer.matrix.apis]
+                    request.page_token = answer.next_page_token
+                found = names
             except Exception as error:
                 found = error
             finally:

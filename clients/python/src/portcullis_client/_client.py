@@ -20,7 +20,7 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recalled
 from ._memory import Ask, Memory
-from ._reports import Found, Reports
+from ._reports import PAGE_SIZE, Found, Reports
 from ._values import (
     CheckAnswer,
     Headers,
@@ -227,8 +227,12 @@ class Client:
         def ask() -> None:
             found: Found
             try:
-                answer = self._call(self._linked().stub.GetMatrix, wire.GetMatrixRequest(), wire.GetMatrixResponse)
-                found = [api.id for api in answer.matrix.apis]
+                names, request = list[str](), wire.GetMatrixRequest(page_size=PAGE_SIZE)
+                while not names or request.page_token:
+                    answer = self._call(self._linked().stub.GetMatrix, request, wire.GetMatrixResponse)
+                    names += [api.id for api in answer.matrix.apis]
+                    request.page_token = answer.next_page_token
+                found = names
             except Exception as error:
                 found = error
             then(found)

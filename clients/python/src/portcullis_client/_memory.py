@@ -35,6 +35,8 @@ from .gen.portcullis.v1 import authorization_pb2 as wire
 ADDRESSES_MAX = 100
 #: Most denials whose words are kept.
 WORDS_MAX = 1_000
+#: Most parts of rules. A sidecar sends some twenty for 100,000 APIs.
+PARTS_MAX = 1_000
 #: Most holders whose tokens share what they have in common.
 HOLDERS_MAX = 1_000
 #: Faults of a token itself, as long as no change touches it.
@@ -189,6 +191,8 @@ class Memory:
         self._asked_at = 0.0
         #: By how much the wall clock had jumped then.
         self._jumped = 0.0
+        #: Of rules that are on their way: those that came, and how many parts they are.
+        self._coming, self._parts = wire.Rules(), 0
         #: When the stream was asked for, and the times of its first and its last response.
         self._stream: tuple[float, float, float] | None = None
         #: Until then it may answer.
@@ -200,6 +204,7 @@ class Memory:
         """A stream is asked for now. Known facts count for as long as before."""
         with self._lock:
             self._stream = None
+            self._coming, self._parts = wire.Rules(), 0
             self._asked_at, self._jumped = now, jumped
             request = wire.WatchChangesRequest(accounts=sorted(self._accounts))
             if self._position is not None:
@@ -224,12 +229,18 @@ class Memory:
             return jumped - self._jumped <= JUMP
 
     def _hear(self, response: wire.WatchChangesResponse, now: float) -> None:
-        if not all(response.HasField(name) for name in ("position", "valid_for", "sent_at")):
+        if response.HasField("rules_part") and self._parts < PARTS_MAX:
+            self._parts += 1
+            self._coming.MergeFrom(response.rules_part)
+            return
+        if not all(response.HasField(name) for name in ("position", "sent_at")):
             raise WrongSidecar("it says no position or no time")
         sent_at, position = seconds(response.sent_at), _position_of(response.position)
         self._expect_forward(position, sent_at, response.position.basis, response.voided.everything)
         if response.HasField("rules"):
-            self._follow(Rules(response.rules))
+            self._coming.MergeFrom(response.rules)
+            self._follow(Rules(self._coming))
+            self._coming, self._parts = wire.Rules(), 0
         if response.HasField("voided"):
             self._forget(response.voided)
         self._position, self._basis = position, response.position.basis
@@ -240,7 +251,8 @@ class Memory:
         # It was sent at this time or later, and not after it has arrived.
         sent = min(now, asked_at + (sent_at - first))
         self.ahead = response.time_of_day.ToNanoseconds() / 1e9 - sent if response.HasField("time_of_day") else None
-        self.known_until = sent + seconds(response.valid_for)
+        if response.HasField("valid_for"):
+            self.known_until = sent + seconds(response.valid_for)
 
     def _follow(self, rules: Rules) -> None:
         self._words.clear()

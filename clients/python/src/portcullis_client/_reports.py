@@ -19,6 +19,8 @@ Found = Sequence[str] | Exception
 
 #: Most APIs of a client that are reported. They are those of guards, and not those of requests.
 _TOLD_MAX = 1_000
+#: Most APIs and conflicts in a page of the matrix.
+PAGE_SIZE = 1_000
 _UNANSWERED = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
 

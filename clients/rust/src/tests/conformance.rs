@@ -41,7 +41,7 @@ fn suite() -> PathBuf {
 /// The lines of a file of the suite, without the first one.
 fn lines_of<Line: DeserializeOwned>(name: &str) -> impl Iterator<Item = Line> {
     let mut lines = BufReader::new(File::open(suite().join(name)).unwrap()).lines().map(Result::unwrap);
-    assert_eq!(lines.next().unwrap(), r#"{"version":5}"#, "{name}");
+    assert_eq!(lines.next().unwrap(), r#"{"version":6}"#, "{name}");
     lines.map(|line| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
 }
 
@@ -121,7 +121,7 @@ fn decisions() {
             situations = questions.into_iter().map(situation).collect();
             continue;
         }
-        let rules = known.entry(line.rules.clone()).or_insert_with(|| Rules::of(&rules_message(&line.rules)).unwrap());
+        let rules = known.entry(line.rules.clone()).or_insert_with(|| Rules::of(rules_message(&line.rules)).unwrap());
         if let Some(accepted) = line.accepted {
             let found = accepted_in_json(rules.accepted(rules.number(&line.api)));
             assert_eq!(found, accepted, "{} {}", line.rules, line.api);
@@ -362,6 +362,7 @@ struct HearLine {
     basis: String,
     time_of_day_ms: Option<i64>,
     rules: Option<String>,
+    rules_part: Option<String>,
     voided: Option<Value>,
 }
 
@@ -510,6 +511,7 @@ impl Player {
             sent_at: hear.sent_at_ms.map(duration_of),
             time_of_day: hear.time_of_day_ms.map(time_of),
             rules: hear.rules.as_deref().map(rules_message),
+            rules_part: hear.rules_part.as_deref().map(rules_message),
             voided: hear.voided.map(|voided| v1::Voided {
                 everything: voided == "everything",
                 token_ids: names(&voided, "token_ids"),
@@ -521,7 +523,7 @@ impl Player {
         if let Some(rules) = &response.rules {
             self.digest = rules.matrix.as_ref().unwrap().rules_digest.clone();
         }
-        json!(match self.memory.hear(&response, now, self.clock.jumped()) {
+        json!(match self.memory.hear(response, now, self.clock.jumped()) {
             Ok(true) => "followed",
             Ok(false) => "left",
             Err(_) => "refused",

@@ -167,7 +167,8 @@ impl AuthorizationService for Fake {
         self.matrices.fetch_add(1, SeqCst);
         let apis = apis.ok_or_else(|| Status::unimplemented(""))?;
         let apis = apis.into_iter().map(|id| v1::Api { id: id.to_owned(), ..Default::default() }).collect();
-        Ok(Response::new(v1::GetMatrixResponse { matrix: Some(v1::Matrix { apis, ..Default::default() }) }))
+        let matrix = Some(v1::Matrix { apis, ..Default::default() });
+        Ok(Response::new(v1::GetMatrixResponse { matrix, ..Default::default() }))
     }
 
     async fn watch_matrix(

@@ -85,7 +85,7 @@ async fn sequences_and_origins() {
     let suite = PathBuf::from(env::var_os("CONFORMANCE").unwrap_or_else(|| ours.into()));
     let text = fs::read_to_string(suite.join("redirects.jsonl")).unwrap();
     let mut lines = text.lines();
-    assert_eq!(lines.next(), Some(r#"{"version":5}"#));
+    assert_eq!(lines.next(), Some(r#"{"version":6}"#));
     let play = Arc::new(Mutex::new(Play::default()));
     serve("a", &play).await;
     serve("b", &play).await;

@@ -1863,9 +1863,15 @@ func (x *PlanResponse) GetRulesDigest() string {
 	return ""
 }
 
-// Asks for the current matrix.
+// Asks for the current matrix, or for a page of it.
 type GetMatrixRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Maximum number of APIs and conflicts in the response: 1 to 1,000. A page has less than 1 MB, so it may
+	// have fewer. 0 means the whole matrix, and 100 with a `page_token`.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the previous answer. Empty: the first page. Once another matrix is in force, it is
+	// refused with `MATRIX_REPLACED`: begin again.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1900,11 +1906,28 @@ func (*GetMatrixRequest) Descriptor() ([]byte, []int) {
 	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{23}
 }
 
-// The current matrix.
+func (x *GetMatrixRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *GetMatrixRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// The current matrix, or a page of it.
 type GetMatrixResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The matrix.
-	Matrix        *Matrix `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// The matrix. A page has the digests, and the APIs and conflicts of the page; only the first one has the
+	// token kinds.
+	Matrix *Matrix `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// `page_token` of the next page. Empty: this is the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1944,6 +1967,13 @@ func (x *GetMatrixResponse) GetMatrix() *Matrix {
 		return x.Matrix
 	}
 	return nil
+}
+
+func (x *GetMatrixResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // Asks for the current matrix and its changes.
@@ -2601,7 +2631,7 @@ func (x *Routes) GetOverrides() []string {
 // All that a program needs to give the answers of the sidecar.
 type Rules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The matrix, with the digests of the rules.
+	// The token kinds of the matrix, and the digests of the rules. It has neither APIs nor conflicts.
 	Matrix *Matrix `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
 	// Every cell that differs from the others, once.
 	Cells []*CellReasons `protobuf:"bytes,2,rep,name=cells,proto3" json:"cells,omitempty"`
@@ -2686,12 +2716,14 @@ type WatchChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The position that the follower knows when it has read this response.
 	Position *Position `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
-	// The rules from now on. The first response has them.
+	// The rules from now on. The first response has them, unless they are too long for one. Then they are
+	// joined from the `rules_part` of the responses before and this one: each list goes on in the next.
 	Rules *Rules `protobuf:"bytes,2,opt,name=rules,proto3" json:"rules,omitempty"`
 	// The facts that are void from now on. Unset: nothing.
 	Voided *Voided `protobuf:"bytes,3,opt,name=voided,proto3" json:"voided,omitempty"`
 	// How long the follower may answer from memory, beginning when the sidecar sent this response. Without a
-	// further response it must ask then.
+	// further response it must ask then. Unset: no longer than an earlier response said, because rules are on
+	// their way.
 	ValidFor *durationpb.Duration `protobuf:"bytes,4,opt,name=valid_for,json=validFor,proto3" json:"valid_for,omitempty"`
 	// When this response was sent, on a clock of the sidecar that is never set. The first response of a stream
 	// was sent after the follower asked for it, so the difference between the two says how late this one is at
@@ -2699,7 +2731,10 @@ type WatchChangesResponse struct {
 	SentAt *durationpb.Duration `protobuf:"bytes,5,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
 	// follower says.
-	TimeOfDay     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time_of_day,json=timeOfDay,proto3" json:"time_of_day,omitempty"`
+	TimeOfDay *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time_of_day,json=timeOfDay,proto3" json:"time_of_day,omitempty"`
+	// A part of rules that are too long for one response. The follower keeps it until a response has `rules`. A
+	// response with a part has no other field.
+	RulesPart     *Rules `protobuf:"bytes,7,opt,name=rules_part,json=rulesPart,proto3" json:"rules_part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2772,6 +2807,13 @@ func (x *WatchChangesResponse) GetSentAt() *durationpb.Duration {
 func (x *WatchChangesResponse) GetTimeOfDay() *timestamppb.Timestamp {
 	if x != nil {
 		return x.TimeOfDay
+	}
+	return nil
+}
+
+func (x *WatchChangesResponse) GetRulesPart() *Rules {
+	if x != nil {
+		return x.RulesPart
 	}
 	return nil
 }
@@ -3178,10 +3220,14 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\bunopened\x18\x02 \x03(\tR\bunopened\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
 	"\x06strict\x18\x04 \x01(\bR\x06strict\x12!\n" +
-	"\frules_digest\x18\x05 \x01(\tR\vrulesDigest\"\x12\n" +
-	"\x10GetMatrixRequest\"B\n" +
+	"\frules_digest\x18\x05 \x01(\tR\vrulesDigest\"N\n" +
+	"\x10GetMatrixRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"j\n" +
 	"\x11GetMatrixResponse\x12-\n" +
-	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\"\x14\n" +
+	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x14\n" +
 	"\x12WatchMatrixRequest\"D\n" +
 	"\x13WatchMatrixResponse\x12-\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\"`\n" +
@@ -3227,14 +3273,16 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
 	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\x12-\n" +
 	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\x128\n" +
-	"\fexact_routes\x18\x05 \x01(\v2\x15.portcullis.v1.RoutesR\vexactRoutes\"\xce\x02\n" +
+	"\fexact_routes\x18\x05 \x01(\v2\x15.portcullis.v1.RoutesR\vexactRoutes\"\x83\x03\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
 	"\x06voided\x18\x03 \x01(\v2\x15.portcullis.v1.VoidedR\x06voided\x126\n" +
 	"\tvalid_for\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bvalidFor\x122\n" +
 	"\asent_at\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06sentAt\x12:\n" +
-	"\vtime_of_day\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"^\n" +
+	"\vtime_of_day\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\x123\n" +
+	"\n" +
+	"rules_part\x18\a \x01(\v2\x14.portcullis.v1.RulesR\trulesPart\"^\n" +
 	"\x15DescribeTokensRequest\x12\x16\n" +
 	"\x06tokens\x18\x01 \x03(\tR\x06tokens\x12-\n" +
 	"\x05after\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\x05after\"z\n" +
@@ -3382,37 +3430,38 @@ var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	47, // 50: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
 	47, // 51: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
 	42, // 52: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
-	0,  // 53: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
-	7,  // 54: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	38, // 55: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 56: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	5,  // 57: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	10, // 58: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	12, // 59: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	16, // 60: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	18, // 61: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	20, // 62: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	23, // 63: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	25, // 64: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	27, // 65: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	37, // 66: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	40, // 67: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
-	9,  // 68: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	11, // 69: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	13, // 70: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	17, // 71: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	19, // 72: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	22, // 73: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	24, // 74: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	26, // 75: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	36, // 76: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	39, // 77: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	41, // 78: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
-	68, // [68:79] is the sub-list for method output_type
-	57, // [57:68] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	35, // 53: portcullis.v1.WatchChangesResponse.rules_part:type_name -> portcullis.v1.Rules
+	0,  // 54: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
+	7,  // 55: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	38, // 56: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 57: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	5,  // 58: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	10, // 59: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	12, // 60: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	16, // 61: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	18, // 62: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	20, // 63: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	23, // 64: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	25, // 65: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	27, // 66: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	37, // 67: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	40, // 68: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
+	9,  // 69: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	11, // 70: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	13, // 71: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	17, // 72: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	19, // 73: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	22, // 74: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	24, // 75: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	26, // 76: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	36, // 77: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	39, // 78: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	41, // 79: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
+	69, // [69:80] is the sub-list for method output_type
+	58, // [58:69] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }

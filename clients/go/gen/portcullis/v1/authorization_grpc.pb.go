@@ -56,7 +56,8 @@ type AuthorizationServiceClient interface {
 	Revoke(ctx context.Context, in *RevokeRequest, opts ...grpc.CallOption) (*RevokeResponse, error)
 	// Returns the smallest set of tokens that opens all of the given APIs.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
-	// Returns the current matrix.
+	// Returns the current matrix, whole or by page. A matrix of thousands of APIs should be read by page: most
+	// clients of gRPC take no response above 4 MB.
 	GetMatrix(ctx context.Context, in *GetMatrixRequest, opts ...grpc.CallOption) (*GetMatrixResponse, error)
 	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops.
 	WatchMatrix(ctx context.Context, in *WatchMatrixRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMatrixResponse], error)
@@ -236,7 +237,8 @@ type AuthorizationServiceServer interface {
 	Revoke(context.Context, *RevokeRequest) (*RevokeResponse, error)
 	// Returns the smallest set of tokens that opens all of the given APIs.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
-	// Returns the current matrix.
+	// Returns the current matrix, whole or by page. A matrix of thousands of APIs should be read by page: most
+	// clients of gRPC take no response above 4 MB.
 	GetMatrix(context.Context, *GetMatrixRequest) (*GetMatrixResponse, error)
 	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops.
 	WatchMatrix(*WatchMatrixRequest, grpc.ServerStreamingServer[WatchMatrixResponse]) error

@@ -33,6 +33,7 @@ import io.grpc.stub.StreamObserver;
 import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -62,6 +63,9 @@ public final class Client implements AutoCloseable {
 
   /** The answer to a long batch exceeds the 4 MiB that gRPC accepts by default. */
   private static final int ANSWER_BYTES_MAX = 64 << 20;
+
+  /** Most APIs and conflicts in a page of the matrix. */
+  private static final int PAGE_SIZE = 1_000;
 
   /** The times of the contract are of the years 1 to 9999, in seconds since 1970. */
   private static final long SECONDS_MIN = -62_135_596_800L;
@@ -484,9 +488,22 @@ public final class Client implements AutoCloseable {
 
   /** The APIs in the matrix of the sidecar. */
   private CompletableFuture<List<String>> apisOfMatrix() {
-    return call(stub -> stub.getMatrix(GetMatrixRequest.getDefaultInstance()))
-        .thenApply(
-            response -> response.getMatrix().getApisList().stream().map(Api::getId).toList());
+    return apisFrom("", new ArrayList<>());
+  }
+
+  /** Adds those of the page with that token and of all that follow it. */
+  private CompletableFuture<List<String>> apisFrom(String pageToken, List<String> apis) {
+    var request =
+        GetMatrixRequest.newBuilder().setPageSize(PAGE_SIZE).setPageToken(pageToken).build();
+    return call(stub -> stub.getMatrix(request))
+        .thenCompose(
+            response -> {
+              response.getMatrix().getApisList().stream().map(Api::getId).forEach(apis::add);
+              var next = response.getNextPageToken();
+              return next.isEmpty()
+                  ? CompletableFuture.completedFuture(apis)
+                  : apisFrom(next, apis);
+            });
   }
 
   Reports reports() {

@@ -19,6 +19,10 @@ import java.util.function.Predicate;
  */
 final class Memory {
   private static final int WORDS_MAX = 10_000;
+
+  /** Most parts of rules. A sidecar sends some twenty for 100,000 APIs. */
+  private static final int PARTS_MAX = 1_000;
+
   private static final long NANOSECONDS_PER_SECOND = 1_000_000_000;
   private static final long NANOSECONDS_PER_MILLISECOND = 1_000_000;
   private static final View NOTHING = new View(null, Long.MIN_VALUE, 0, false);
@@ -80,6 +84,11 @@ final class Memory {
     boolean isFirst = true;
     long firstSent;
     long lastSent;
+
+    /** Of rules that are on their way: those that came, and how many parts they are. */
+    com.portcullis.v1.Rules.Builder coming = com.portcullis.v1.Rules.newBuilder();
+
+    int parts;
 
     Stream(long asked, long jumped) {
       this.asked = asked;
@@ -432,9 +441,23 @@ final class Memory {
   }
 
   private void follow(WatchChangesResponse response, long now) throws Impossible, Rules.Incomplete {
+    if (response.hasRulesPart() && stream.parts < PARTS_MAX) {
+      stream.parts++;
+      stream.coming.mergeFrom(response.getRulesPart());
+      return;
+    }
     expectPossible(response);
     var heard = stream.isFirst ? response.getSentAt() : null;
-    var rules = response.hasRules() ? new Rules(response.getRules()) : view.rules;
+    var rules = view.rules;
+    if (response.hasRules()) {
+      rules = new Rules(stream.coming.mergeFrom(response.getRules()).build());
+      stream.coming = com.portcullis.v1.Rules.newBuilder();
+      stream.parts = 0;
+    }
+    take(response, rules, heard, now);
+  }
+
+  private void take(WatchChangesResponse response, Rules rules, Duration heard, long now) {
     var next = viewOf(rules, response, now);
     if (response.getVoided().getEverything()) {
       forgetTokens();
@@ -464,7 +487,7 @@ final class Memory {
 
   /** Checks that a response can follow what was heard before. */
   private void expectPossible(WatchChangesResponse response) throws Impossible {
-    if (!response.hasPosition() || !response.hasValidFor() || !response.hasSentAt()) {
+    if (!response.hasPosition() || !response.hasSentAt()) {
       throw new Impossible(null);
     }
     var sent = nanosecondsOf(response.getSentAt());
@@ -487,8 +510,11 @@ final class Memory {
     var firstSent = stream.isFirst ? sentAt : stream.firstSent;
     // It was sent then or later, if both clocks run alike; and not after it has arrived.
     var sent = stream.asked + Math.min(sentAt - firstSent, now - stream.asked);
-    var validFor = nanosecondsOf(response.getValidFor());
-    var until = validFor < Long.MAX_VALUE - Math.max(0, sent) ? sent + validFor : Long.MAX_VALUE;
+    var until = view.until;
+    if (response.hasValidFor()) {
+      var validFor = nanosecondsOf(response.getValidFor());
+      until = validFor < Long.MAX_VALUE - Math.max(0, sent) ? sent + validFor : Long.MAX_VALUE;
+    }
     if (!response.hasTimeOfDay()) {
       return new View(rules, until, 0, false);
     }

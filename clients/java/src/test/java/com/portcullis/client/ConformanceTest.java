@@ -57,7 +57,7 @@ class ConformanceTest {
         Files.lines(SUITE.resolve(name))
             .map(line -> JsonParser.parseString(line).getAsJsonObject())
             .iterator();
-    assertEquals("{\"version\":5}", lines.next().toString());
+    assertEquals("{\"version\":6}", lines.next().toString());
     assertTrue(lines.hasNext(), name);
     Iterable<JsonObject> others = () -> lines;
     return StreamSupport.stream(others.spliterator(), false);
@@ -362,6 +362,9 @@ class ConformanceTest {
       }
       if (isIn(hear, "time_of_day_ms")) {
         response.setTimeOfDay(timestampOf(hear.get("time_of_day_ms").getAsLong()));
+      }
+      if (isIn(hear, "rules_part")) {
+        response.setRulesPart(rulesOf(textOf(hear, "rules_part")));
       }
       if (isIn(hear, "rules")) {
         response.setRules(rulesOf(textOf(hear, "rules")));
