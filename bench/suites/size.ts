@@ -1,4 +1,4 @@
-/** What an operation of the directory costs with very many rows, against the same with few. */
+/** The cost of operations of the directory with very many rows, against the same with few. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'

@@ -1,6 +1,6 @@
 /**
- * Loaded into a process: the audit trail is archived whatever its age, so each start has some to move, and rows
- * of what was just deleted are removed all the time.
+ * Loaded into a process: the audit trail is archived whatever its age, so each start has some to move. Rows
+ * that were just deleted are removed all the time.
  */
 import { replaceIn } from '../world/replacing.ts'
 

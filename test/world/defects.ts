@@ -215,7 +215,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a damaged file is used',
     file: 'sidecar/directory/sqlite.ts',
-    code: '    writer.expectWhole(path)\n',
+    code: '    if (isChecked) writer.expectWhole(path)\n',
     instead: '',
   },
   {
