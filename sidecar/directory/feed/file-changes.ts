@@ -5,7 +5,7 @@ import type { Queries } from '../database.ts'
 import type { ExchangeWatch } from '../exchange-watch.ts'
 import { isThere, presenceQuery } from '../last-change.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD, LAST_RECORDS } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { Position } from './touches.ts'
 
@@ -51,7 +51,7 @@ export class FileChanges implements Changes {
     this.#watch = watch
     const lastChange = reader.lastChange()
     watch.expectForward(lastChange)
-    this.followed = new FollowedChanges(reader.all(LAST_RECORD), () => this.#tellSoon())
+    this.followed = new FollowedChanges(reader.all(LAST_RECORDS), () => this.#tellSoon())
   }
 
   moment(): number {

@@ -8,6 +8,15 @@ import { type FeedRecord, isOfChange, type Position, readTouched, type Touched }
 /** Most records that are read. A process that has missed more of them forgets everything instead. */
 const RECORDS_MAX = 10_000
 
+/**
+ * Records that a process knows from its start, for those who follow from outside: otherwise all of them would
+ * forget everything whenever it restarts. One response names as many.
+ */
+const STARTING_RECORDS = 1_000
+
+/** Reads the last records, newest first, and the one before them. */
+export const LAST_RECORDS = `SELECT sequence, at_ms, account, touches FROM audit ORDER BY sequence DESC LIMIT ${STARTING_RECORDS + 1}`
+
 /** Reads the last record, for `startAgain`. */
 export const LAST_RECORD = 'SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1'
 
@@ -33,13 +42,16 @@ export class FollowedChanges {
   #hasNews = false
 
   /**
-   * @param rows of `LAST_RECORD`; nothing that was read before it is remembered
+   * @param rows of `LAST_RECORDS`; nothing that was read before them is remembered
    * @param onNews called once for whatever is noted together, when the position stands
    */
   constructor(rows: readonly Record<string, unknown>[], onNews: () => void = () => {}) {
     this.#onNews = onNews
     this.#position = positionOf(rows)
-    this.records = new RecentRecords(this.#position)
+    const [before, ...records] = rows.map(recordOf).reverse()
+    this.records = new RecentRecords(before ?? BEGINNING)
+    for (const { sequence, atMs, account, touches } of records)
+      this.records.add({ sequence, atMs, account, touched: readTouched(touches) })
   }
 
   get position(): Position {

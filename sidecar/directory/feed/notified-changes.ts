@@ -9,7 +9,7 @@ import { elapsedMs } from '../../base/clock.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Queries } from '../database.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD, LAST_RECORDS } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { FeedRecord, Position } from './touches.ts'
 
@@ -206,7 +206,7 @@ export class NotifiedChanges implements Changes {
     const { ask } = this.#options
     const followed = this.#followed
     if (followed === undefined) {
-      this.#followed = new FollowedChanges(await ask(LAST_RECORD), () => {
+      this.#followed = new FollowedChanges(await ask(LAST_RECORDS), () => {
         for (const listener of this.#listeners) listener()
       })
       return false

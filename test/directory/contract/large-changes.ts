@@ -1,6 +1,7 @@
 /** Changes of many records: what they cost the processes that follow, whatever their number. */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Remembered } from '../../../sidecar/directory/feed/recent-changes.ts'
+import type { Position } from '../../../sidecar/directory/feed/touches.ts'
 import { eventually } from '../../support/suite/resources.ts'
 import { changing } from './people.ts'
 import type { Subject } from './subject.ts'
@@ -38,4 +39,33 @@ export function largeChangesContract(subject: () => Subject): void {
       expect(heard).toBeLessThanOrEqual(3)
     },
   )
+
+  test('a process that starts knows the last 1,000 records, so followers of the one before it go on', async () => {
+    const { place, clock, store, newAccount } = subject()
+    const { account } = await newAccount()
+    const { changes } = store.verification
+    /** The position after that many further records. */
+    const after = async (records: number) => {
+      const last = await changing(subject(), async ({ writer }) => {
+        let sequence = 0
+        for (let record = 0; record < records; record++)
+          sequence = await writer.record('account.enable', { account, name: account })
+        return sequence
+      })
+      await eventually(() => changes.latest()?.sequence === last)
+      return changes.latest() as Position
+    }
+    const tooOld = await after(1)
+    const known = await after(1)
+    const last = await after(1_000)
+    const { store: next } = await place.open(() => clock.nowMs)
+    onTestFinished(() => next.close())
+    const { followed } = next.verification.changes
+    expect(followed?.position).toEqual(last)
+    expect(followed?.records.placeAfter(tooOld)).toBeUndefined()
+    const missed = followed?.records.from(followed.records.placeAfter(known) ?? -1) ?? []
+    expect(missed).toHaveLength(1_000)
+    expect(missed.at(-1)).toEqual({ ...last, account, touched: { thing: 'account', id: account } })
+    expect(followed?.records.placeAfter(last)).toBe(followed?.records.end)
+  })
 }
