@@ -16,11 +16,11 @@ const EVERYTHING = [undefined]
 const BASIS = 'keys'
 const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
 
-/** @param asked when the stream is asked for, on the clock of this process */
-function following({ stalenessMs = 5_000 } = {}) {
+/** @param spread which part of the longest time passes before everything is void */
+function following({ stalenessMs = 5_000, spread = 0 } = {}) {
   const clock = { nowMs: 0 }
   const known = new KnownPosition()
-  const changes = new HubChanges({ stalenessMs, known, now: () => clock.nowMs })
+  const changes = new HubChanges({ stalenessMs, known, spread: () => spread, now: () => clock.nowMs })
   /** A response that was sent then, on the clock of the hub. */
   const hear = (sequence: number, sentAtMs: number, more: Partial<HubResponse> = {}) =>
     changes.hear({
@@ -106,6 +106,104 @@ test.each([
   hear(101, 50_001, { touched: [touched] })
   expect(changes.isTrue(remembered)).toBe(still)
   expect(changes.isTrue(remember())).toBe(true)
+})
+
+describe('that everything is void is put off', () => {
+  /** A token is remembered, and half of the bound later everything is void. */
+  function putOff(spread: number) {
+    const follower = following({ spread })
+    const { clock, hear, begin, remember } = follower
+    begin()
+    const remembered = remember()
+    // Later than the bound after the first response.
+    for (let time = 1; time <= 5; time++) {
+      clock.nowMs = time * 1_000
+      hear(100, 50_000 + clock.nowMs)
+    }
+    // Memory counts for two seconds more.
+    clock.nowMs = 6_000
+    hear(200, 56_000, { touched: EVERYTHING })
+    const isTrue = () => follower.changes.moment() !== undefined && follower.changes.isTrue(remembered)
+    return { ...follower, isTrue }
+  }
+
+  test.each([
+    [0, 6_000],
+    [0.5, 6_500],
+    [1, 7_000],
+  ])('for a part of the time for which memory counts, %s of half of it', (spread, untilMs) => {
+    const { clock, changes, isTrue } = putOff(spread)
+    clock.nowMs = untilMs - 1
+    expect(isTrue()).toBe(spread > 0)
+    expect(changes.latest()).toEqual(spread > 0 ? at(100) : at(200))
+    clock.nowMs = untilMs
+    expect(isTrue()).toBe(false)
+    expect(changes.latest()).toEqual(at(200))
+    expect(changes.moment()).toBeDefined()
+    expect(changes.isPutOff).toBe(false)
+  })
+
+  test('and no response prolongs the memory meanwhile', () => {
+    const { clock, changes, hear, isTrue } = putOff(1)
+    clock.nowMs = 6_900
+    hear(201, 56_900)
+    expect(changes.knownForMs()).toBe(1_100)
+    expect(isTrue()).toBe(true)
+    clock.nowMs = 7_000
+    expect(isTrue()).toBe(false)
+    // From now on the last one counts.
+    expect(changes.knownForMs()).toBe(2_900)
+    expect(changes.latest()).toEqual(at(201))
+  })
+
+  test('except what is named', () => {
+    const { changes, hear, remember, isTrue } = putOff(1)
+    const other = remember()
+    hear(201, 56_001, { touched: [{ thing: 'user', id: 'u' }] })
+    expect(isTrue()).toBe(false)
+    expect(changes.isTrue({ ...other, token: { ...TOKEN, subject: { id: 'other' } } })).toBe(true)
+    // A restart does not forget it.
+    expect(changes.told).toEqual(at(201))
+  })
+
+  test.each<[what: string, happens: (follower: ReturnType<typeof putOff>) => void]>([
+    ['another stream is asked for', ({ changes }) => changes.begin()],
+    ['a key is withdrawn', ({ hear }) => hear(200, 56_001, { basis: 'other', touched: EVERYTHING })],
+    ['a follower of this sidecar knows more', ({ changes }) => void changes.has(at(200))],
+    ['the hub is left', ({ changes }) => changes.distrust()],
+  ])('until %s', (_what, happens) => {
+    const follower = putOff(1)
+    expect(follower.isTrue()).toBe(true)
+    happens(follower)
+    expect(follower.isTrue()).toBe(false)
+    expect(follower.changes.isPutOff).toBe(false)
+  })
+
+  test('not where it is because of other keys', () => {
+    const { changes, hear, begin, clock } = following({ spread: 1 })
+    begin()
+    clock.nowMs = 5_000
+    hear(100, 55_000)
+    hear(100, 55_001, { basis: 'other', touched: EVERYTHING })
+    expect(changes.isPutOff).toBe(false)
+  })
+
+  test('once within the bound', () => {
+    const { clock, changes, hear } = putOff(1)
+    clock.nowMs = 7_000
+    hear(300, 57_000, { touched: EVERYTHING })
+    expect(changes.latest()).toEqual(at(300))
+  })
+
+  test('not where nothing is known any more', () => {
+    const { clock, changes, hear, begin } = following({ spread: 1 })
+    begin()
+    clock.nowMs = 60_000
+    changes.begin()
+    hear(300, 1, { touched: EVERYTHING })
+    expect(changes.isPutOff).toBe(false)
+    expect(changes.latest()).toEqual(at(300))
+  })
 })
 
 describe('a hub is left', () => {

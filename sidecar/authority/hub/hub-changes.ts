@@ -13,6 +13,7 @@ import {
   type FeedRecord,
   type Position,
   readTouched,
+  type TokenDependency,
   type Touched,
   type TrueOf,
 } from '../../directory/feed/touches.ts'
@@ -46,6 +47,20 @@ export const QUIET_MS_MAX = 2_000
 /** Most positions that are known to have been received. An answer is a few changes old at most. */
 const TOLD_MAX = 1_000
 
+/**
+ * That everything is void is put off for at most this part of the time for which memory counts anyway: the
+ * rest is for the questions after it.
+ */
+const PUT_OFF_SHARE = 0.5
+
+/** That everything is void, which counts from a time on. Later responses wait with it. */
+interface PutOff {
+  readonly untilMs: number
+  /** As the last response says. */
+  position: Position
+  knownUntilMs: number
+}
+
 /** The stream that is read. */
 interface Stream {
   /** When it was asked for, on the clock of this process. */
@@ -62,6 +77,11 @@ interface HubChangesOptions {
   readonly known?: KnownPosition
   /** Asks the hub whether it has a position. */
   readonly ask?: (position: Position) => Promise<boolean>
+  /**
+   * A number from 0 to 1 for each time that everything is void, other ones on other hosts. They must not ask
+   * about all of their tokens at the same moment. Default: 0, at once.
+   */
+  readonly spread?: () => number
   /** The clock of what is remembered (`elapsedMs`), in milliseconds. */
   readonly now?: () => number
 }
@@ -70,6 +90,7 @@ export class HubChanges implements Changes {
   readonly #stalenessMs: number
   readonly #known: KnownPosition
   readonly #askHub: (position: Position) => Promise<boolean>
+  readonly #spread: () => number
   readonly #now: () => number
   readonly #recent = new RecentChanges()
   readonly #listeners = new Set<() => void>()
@@ -87,15 +108,20 @@ export class HubChanges implements Changes {
   /** The last failure of the hubs since a response of one. */
   #failure: CallError | undefined
   #knownUntilMs = Number.NEGATIVE_INFINITY
+  #putOff: PutOff | undefined
+  /** When everything was void last. */
+  #voidAtMs = Number.NEGATIVE_INFINITY
 
-  constructor({ stalenessMs, known, ask, now = elapsedMs }: HubChangesOptions) {
+  constructor({ stalenessMs, known, ask, spread = () => 0, now = elapsedMs }: HubChangesOptions) {
     this.#stalenessMs = stalenessMs
+    this.#spread = spread
     this.#known = known ?? new KnownPosition()
     this.#askHub = ask ?? (() => Promise.reject(callError('DIRECTORY_UNAVAILABLE', {})))
     this.#now = now
   }
 
   moment(): number | undefined {
+    if (this.#putOff !== undefined) this.#catchUpIfDue()
     return this.#now() < this.#knownUntilMs ? this.#recent.moment : undefined
   }
 
@@ -105,6 +131,14 @@ export class HubChanges implements Changes {
 
   get followed(): Followed | undefined {
     return this.#followed
+  }
+
+  /**
+   * Whether everything is void and is still answered from memory for a moment, within the bound. It is as if
+   * the response were late, except that what later ones name is void at once.
+   */
+  get isPutOff(): boolean {
+    return this.#putOff !== undefined
   }
 
   get state(): ChangesState {
@@ -117,6 +151,7 @@ export class HubChanges implements Changes {
   }
 
   knownForMs(): number | undefined {
+    this.#catchUpIfDue()
     const knownForMs = this.#knownUntilMs - this.#now()
     return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
   }
@@ -146,6 +181,7 @@ export class HubChanges implements Changes {
   }
 
   has(position: Position): MaybePromise<boolean> {
+    if (position.sequence > (this.#followed?.position.sequence ?? 0)) this.#catchUp()
     const { followed } = this
     if (followed?.records.placeAfter(position) !== undefined) return true
     // The stream of the hub may still bring it, so there is no answer yet.
@@ -194,6 +230,8 @@ export class HubChanges implements Changes {
 
   /** A stream is asked for now. Known facts count for as long as before. */
   begin(): void {
+    // The hub is asked for what came after the last response.
+    this.#catchUp()
     this.#stream = undefined
     this.#askedAtMs = this.#now()
   }
@@ -204,23 +242,61 @@ export class HubChanges implements Changes {
    */
   hear(response: HubResponse): void {
     const { position, touched, validForMs, sentAtMs, basis } = response
+    this.#catchUpIfDue()
     const stream = this.#expectForward(response)
     this.#known.note(position)
-    if (touched.includes(undefined)) this.#startAgain(position)
-    else for (const each of touched) this.#touch(each, position)
-    this.#advance(position)
-    this.#basis = basis
     stream.sentAtMs = sentAtMs
     this.#heardAtMs = this.#now()
     this.#failure = undefined
     // It was sent at this time or later, if both clocks run alike; and not after it has arrived.
     const sentMs = Math.min(this.#now(), stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
-    if (validForMs !== undefined) this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)
+    const before = this.#putOff?.knownUntilMs ?? this.#knownUntilMs
+    const knownUntilMs = validForMs === undefined ? before : sentMs + Math.min(validForMs, this.#stalenessMs)
+    // Withdrawn keys count at once.
+    if (basis !== this.#basis) this.#catchUp()
+    if (this.#isPutOff(response)) this.#wait(response, knownUntilMs)
+    else {
+      if (touched.includes(undefined)) this.#startAgain(position)
+      else for (const each of touched) this.#touch(each, position)
+      this.#advance(position, knownUntilMs)
+      this.#basis = basis
+    }
     for (const listener of this.#listeners) listener()
+  }
+
+  /** A second time within the bound little is left that the hub would be asked about. */
+  #isPutOff({ touched, basis, position }: HubResponse): boolean {
+    if (this.#putOff !== undefined) return true
+    const nowMs = this.#now()
+    const isFirst = nowMs - this.#voidAtMs >= this.#stalenessMs
+    if (!touched.includes(undefined) || basis !== this.#basis || !isFirst) return false
+    const forMs = PUT_OFF_SHARE * this.#spread() * (this.#knownUntilMs - nowMs)
+    if (!(forMs > 0)) return false
+    this.#putOff = { untilMs: nowMs + forMs, position, knownUntilMs: this.#knownUntilMs }
+    return true
+  }
+
+  #wait({ position, touched }: HubResponse, knownUntilMs: number): void {
+    Object.assign(this.#putOff as PutOff, { position, knownUntilMs })
+    for (const each of touched) if (isNamed(each)) this.#note(each)
+    this.#noteTold(position)
+  }
+
+  #catchUpIfDue(): void {
+    if (this.#putOff !== undefined && this.#now() >= this.#putOff.untilMs) this.#catchUp()
+  }
+
+  #catchUp(): void {
+    if (this.#putOff === undefined) return
+    const { position, knownUntilMs } = this.#putOff
+    this.#putOff = undefined
+    this.#startAgain(position)
+    this.#advance(position, knownUntilMs)
   }
 
   /** The hub's answers may be wrong. */
   distrust(): void {
+    this.#putOff = undefined
     this.#knownUntilMs = Number.NEGATIVE_INFINITY
     this.#recent.touchAll()
     this.#touched.everything++
@@ -257,6 +333,7 @@ export class HubChanges implements Changes {
 
   #startAgain(position: Position): void {
     this.#recent.touchAll()
+    this.#voidAtMs = this.#now()
     this.#touched.everything++
     this.#told.clear()
     // The followers of this sidecar must forget everything, too.
@@ -265,19 +342,26 @@ export class HubChanges implements Changes {
   }
 
   #touch(touched: Touched, position: Position): void {
-    // A hub says by its rules that another matrix is in force.
-    if (touched === undefined || touched === 'nothing' || touched.thing === 'matrix') return
-    this.#recent.touch(touched.thing, touched.id)
-    this.#touched[touched.thing]++
+    if (!isNamed(touched)) return
+    this.#note(touched)
     // The hub does not say which account a change was about.
     this.#records.add({ ...position, account: '', touched })
   }
 
-  #advance(position: Position): void {
-    const { sequence, atMs } = position
+  #note({ thing, id }: Named): void {
+    this.#recent.touch(thing, id)
+    this.#touched[thing]++
+  }
+
+  #advance(position: Position, knownUntilMs: number): void {
     if (this.#records.placeAfter(position) === undefined)
       this.#records.add({ ...position, account: '', touched: 'nothing' })
     this.#followed = { position, records: this.#records }
+    this.#knownUntilMs = knownUntilMs
+    this.#noteTold(position)
+  }
+
+  #noteTold({ sequence, atMs }: Position): void {
     this.#told.delete(sequence)
     this.#told.set(sequence, atMs)
     if (this.#told.size > TOLD_MAX)
@@ -286,6 +370,17 @@ export class HubChanges implements Changes {
         break
       }
   }
+}
+
+/** Something that tokens depend on. */
+interface Named {
+  readonly thing: TokenDependency
+  readonly id: string
+}
+
+function isNamed(touched: Touched): touched is Named {
+  // A hub says by its rules that another matrix is in force.
+  return typeof touched === 'object' && touched.thing !== 'matrix'
 }
 
 /** Whether a hub says that it does not have what it was asked for. */

@@ -199,7 +199,9 @@ export class HubLine {
           changes.failed(failures)
           this.#tried()
           onReady()
-          const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failed / addresses.length - 1))
+          const longMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failed / addresses.length - 1))
+          // Not all of its followers come back to a hub at the same moment.
+          const pauseMs = longMs * (0.5 + Math.random() / 2)
           await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {})
         }
       }

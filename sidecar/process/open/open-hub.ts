@@ -44,11 +44,11 @@ export async function openHub(
   { knownFolder, rememberedTokens, siblings, rules, log, health, now }: HubParts,
 ): Promise<OpenedAuthority & { readonly forward: Forward }> {
   const { addresses, stalenessMs, timeoutMs } = hub
-  const { onPositionUnwritten } = authorityEvents(log, health)
-  const known = new KnownPosition({
-    ...{ folder: join(knownFolder, KNOWN_CHANGE), onUnwritten: onPositionUnwritten },
+  const { onPositionUnwritten: onUnwritten } = authorityEvents(log, health)
+  const known = new KnownPosition({ folder: join(knownFolder, KNOWN_CHANGE), onUnwritten })
+  const changes = new HubChanges({
+    ...{ stalenessMs, known, ask: (position) => line.has(position), spread: Math.random },
   })
-  const changes = new HubChanges({ stalenessMs, known, ask: (position) => line.has(position) })
   const promoted = new HubPromotion()
   /** Why each hub is not followed, as the log has it. */
   const said = new Map<string, string>()
