@@ -16,9 +16,9 @@ const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
 const IAM = `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${'c'.repeat(86)}`
 const STATIC = 'static-token'
 
-function start() {
+function start(spread = 0) {
   const clock = { nowMs: 10 * DAY_MS, ownMs: 0 }
-  const changes = new HubChanges({ stalenessMs: 5_000, now: () => clock.ownMs })
+  const changes = new HubChanges({ stalenessMs: 5_000, spread: () => spread, now: () => clock.ownMs })
   const calls: (readonly string[])[] = []
   const hub = {
     of: { position: at(100), basis: 'keys' } as Described['of'],
@@ -26,6 +26,8 @@ function start() {
     addresses: [] as string[],
     known: true,
     token: {},
+    /** Before it answers. */
+    waits: undefined as Promise<void> | undefined,
   }
   const tokenOf = (value: string) => ({
     kind: 'iam_token_account_scoped',
@@ -39,8 +41,10 @@ function start() {
   const tokens = new DescribedTokens(async (values) => {
     calls.push(values)
     const status = { active: hub.active, addresses: hub.addresses }
+    const { of } = hub
+    await hub.waits
     return {
-      of: hub.of,
+      of,
       tokens: values.map((value) => (hub.known ? { token: tokenOf(value), status } : undefined)),
     }
   })
@@ -104,14 +108,16 @@ test('a connection with many unknown tokens neither delays nor refuses another o
   )
   const ask = (connection: object, ...values: string[]) =>
     values.map((value) =>
-      described.describe(value, connection).then(
-        () => 'answered',
-        (error) => error.reason,
-      ),
+      described
+        .describe(value, () => {}, connection)
+        .then(
+          () => 'answered',
+          (error) => error.reason,
+        ),
     )
   const flood = {}
   const asked = ask(flood, ...Array.from({ length: 30_000 }, (_, index) => `garbage ${index}`))
-  await eventually(() => calls.length === 2)
+  await eventually(() => calls.length === 1)
   const own = ask({}, 'of another connection')
   for (let next = 0; next < calls.length; next++) {
     calls[next]?.answer()
@@ -119,12 +125,12 @@ test('a connection with many unknown tokens neither delays nor refuses another o
     await turn()
   }
   expect(await Promise.all(own)).toEqual(['answered'])
-  // Both calls that were under way are answered before.
+  // The call that was under way is answered before, and one token of the flood.
   const place = calls.flatMap(({ tokens }) => tokens).indexOf('of another connection')
-  expect(place).toBeLessThan(2_002)
+  expect(place).toBeLessThan((calls[0]?.tokens.length ?? 0) + 2)
   const refused = (await Promise.all(asked)).filter((each) => each !== 'answered')
   expect(new Set(refused)).toEqual(new Set(['VERIFICATIONS_EXHAUSTED']))
-  expect(refused).toHaveLength(30_000 - 20_000 + 1)
+  expect(refused).toHaveLength(30_000 - 20_000 - (calls[0]?.tokens.length ?? 0) + 1)
 })
 
 test.each<[what: string, of: Partial<Described['of']>]>([
@@ -143,18 +149,80 @@ test.each<[what: string, of: Partial<Described['of']>]>([
   expect(await isPlaced()).toBe(true)
 })
 
-test('an answer of a process that is behind the stream counts once, and for its asker alone', async () => {
+test('an answer of a process that is behind the stream counts once, and for those who asked before it', async () => {
   const { calls, hub, hear, verify } = start()
   hear(101, [{ thing: 'user', id: 'u' }])
   // Behind the address of the hub is another process, which has not heard of that change.
-  const asked = [verify(), verify(), verify()]
-  expect(await Promise.all(asked)).toEqual(['OK', 'OK', 'OK'])
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hub.waits = promise
+  const before = [verify(), verify()]
+  await eventually(() => calls.length === 1)
+  const later = [verify(), verify(), verify()]
+  resolve()
+  expect(await Promise.all([...before, ...later])).toEqual(['OK', 'OK', 'OK', 'OK', 'OK'])
   // The others ask after it, together.
   expect(calls).toEqual([[IAM], [IAM]])
   Object.assign(hub, { active: false, of: { position: at(101), basis: 'keys' } })
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(calls).toHaveLength(3)
+})
+
+test.each<[when: string, happens: (started: ReturnType<typeof start>) => void]>([
+  ['changes come meanwhile', ({ hear }) => hear(101, [{ thing: 'user', id: 'other' }])],
+  ['the hub is silent', ({ clock }) => Object.assign(clock, { ownMs: 5_000 })],
+])('one question about a token is under way, and one waits, however many ask: %s', async (_when, happens) => {
+  const started = start()
+  const { calls, hub, verify } = started
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hub.waits = promise
+  const asked = [verify()]
+  await eventually(() => calls.length === 1)
+  happens(started)
+  for (let time = 0; time < 50; time++) {
+    asked.push(verify())
+    await turn()
+  }
+  expect(calls).toHaveLength(1)
+  resolve()
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(['OK']))
+  expect(calls).toHaveLength(2)
+})
+
+test('a token that is refused because a connection asks too much is asked about for another one', async () => {
+  const { authority, hub } = start()
+  hub.waits = new Promise(() => {})
+  const flood = {}
+  const ask = async (value: string, connection: object) => authority.verify(value, KINDS, { connection })
+  const outcome = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'answered',
+      (error) => error.reason,
+    )
+  for (const value of tokens(8 + 20_000)) void outcome(ask(value, flood))
+  hub.waits = undefined
+  const refused = outcome(ask(IAM, flood))
+  const other = outcome(ask(IAM, {}))
+  expect(await refused).toBe('VERIFICATIONS_EXHAUSTED')
+  expect(await other).toBe('answered')
+})
+
+test('an expired token is not asked about again while its key is not withdrawn', async () => {
+  const { clock, calls, changes, hear, verify } = start()
+  await verify()
+  clock.nowMs += MINUTE_MS
+  hear(101, [{ thing: 'user', id: 'u' }])
+  expect(await verify()).toBe('CREDENTIAL_EXPIRED')
+  // Nor without word from the hub.
+  clock.ownMs += 5_000
+  expect(await verify()).toBe('CREDENTIAL_EXPIRED')
+  expect(calls).toHaveLength(1)
+  changes.hear({
+    ...{ position: at(102), touched: [undefined], validForMs: 5_000, sentAtMs: clock.ownMs },
+    basis: 'other keys',
+  })
+  await verify()
+  expect(calls).toHaveLength(2)
 })
 
 test('a denial that counts once makes a token unknown', async () => {
@@ -184,6 +252,28 @@ test.each<[what: string, token: object]>([
   for (let time = 0; time < 2; time++) expect(await verify()).toBe('OK')
   expect(calls).toHaveLength(2)
   expect(await isPlaced()).toBe(false)
+})
+
+test('while everything is void and put off, an answer is remembered here and by no other sidecar', async () => {
+  const { clock, calls, hub, hear, verify, isPlaced } = start(1)
+  for (const ms of [2_000, 4_000, 6_000]) {
+    clock.ownMs = ms
+    hear(100)
+  }
+  hear(200, [undefined])
+  hub.of = { position: at(200), basis: 'keys' }
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(1)
+  expect(await isPlaced()).toBe(false)
+  // A process that has not read what the stream said since is not believed.
+  hear(201, [{ thing: 'user', id: 'u' }])
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(4)
+  hub.of = { position: at(201), basis: 'keys' }
+  clock.ownMs += 2_500
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(5)
+  expect(await isPlaced()).toBe(true)
 })
 
 test('an answer that was asked for before a change of its holder is not remembered', async () => {
@@ -228,16 +318,24 @@ test('a token that is not genuine is asked about once in a while', async () => {
   expect(calls).toHaveLength(1)
 })
 
-test('more than 1,000 tokens are asked about in several calls, and at most 20,000 wait', async () => {
+test('a hub that answers soon is asked about more and more tokens, at most 250 in a call', async () => {
   const { calls, authority } = start()
-  const values = Array.from(
-    { length: 20_001 },
-    (_, index) => `${IAM.slice(0, -5)}${String(index).padStart(5, '0')}`,
-  )
-  const asked = values.map(async (value) => authority.verify(value, KINDS))
+  const asked = tokens(3_000).map((value) => authority.verify(value, KINDS))
+  await Promise.all(asked)
+  const lengths = calls.map(({ length }) => length)
+  expect(lengths.slice(0, 6)).toEqual([8, 16, 32, 64, 128, 250])
+  expect(Math.max(...lengths)).toBe(250)
+})
+
+test('at most 20,000 tokens wait', async () => {
+  const { authority } = start()
+  const asked = tokens(8 + 20_000 + 1).map(async (value) => authority.verify(value, KINDS))
   const results = await Promise.allSettled(asked)
   expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
   expect(results.at(-1)).toMatchObject({ reason: { reason: 'VERIFICATIONS_EXHAUSTED' } })
-  expect(calls.length).toBe(20)
-  expect(Math.max(...calls.map(({ length }) => length))).toBe(1_000)
 })
+
+/** That many tokens. */
+function tokens(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${IAM.slice(0, -5)}${String(index).padStart(5, '0')}`)
+}

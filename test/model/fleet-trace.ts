@@ -35,6 +35,8 @@ export class FleetTrace {
   readonly #busy = new Set<number>()
   #isChecking = false
   #asked = 0
+  /** When that was asked. */
+  #moment: number | undefined
   #hasAsked = false
   #starts = 0
 
@@ -108,21 +110,28 @@ export class FleetTrace {
     this.#hasAsked = false
   }
 
-  checked(token: Token, verification: Verification | Promise<Verification>): void {
+  /** @param moment of the check: one that comes after a change waits for the next question. */
+  checked(
+    token: Token,
+    verification: Verification | Promise<Verification>,
+    moment: number | undefined,
+  ): void {
     if (token !== this.#token) return
     this.#isChecking = false
     if (!(verification instanceof Promise)) this.#step('said', Number(verification.ok))
-    else if (!this.#hasAsked) this.#step('joined', this.#asked)
+    else if (!this.#hasAsked && moment !== undefined && moment === this.#moment)
+      this.#step('joined', this.#asked)
   }
 
   /** @returns the notes of the question; `undefined`: it is about another token */
-  ask(token: Token) {
+  ask(token: Token, moment: number | undefined) {
     if (token !== this.#token) return undefined
+    this.#moment = moment
     let question = 0
     while (this.#busy.has(question)) question++
     this.#busy.add(question)
     this.#step(this.#isChecking ? 'asked' : 'askedAgain', question)
-    if (this.#isChecking) this.#asked = question
+    this.#asked = question
     this.#hasAsked = true
     const starts = this.#starts
     const end = (step: 'answered' | 'refused') => {

@@ -81,7 +81,12 @@ export class FleetWorld {
     })
     this.#authority = new HubAuthority({
       changes: this.#changes,
-      tokens: { describe: (value: string) => this.#describe(value, generation) } as never,
+      tokens: {
+        describe: (value: string, onSent: () => void) => {
+          onSent()
+          return this.#describe(value, generation)
+        },
+      } as never,
       rememberedMax: 1_000,
       issue: () => Promise.reject(new Error('nothing is issued here')),
       now: () => WALL_MS + this.#nowMs,
@@ -192,7 +197,7 @@ export class FleetWorld {
     // Behind the address of a hub may be another process than that of the stream.
     const hub = this.#asked && (this.#random() < 0.1 ? this.#any(this.#hubs) : this.#asked)
     const token = this.#tokens.find((each) => each.value === value) as Token
-    const question = this.#trace.ask(token)
+    const question = this.#trace.ask(token, this.#changes.moment())
     const { told } = this.#changes
     return new Promise((resolve, reject) => {
       if (hub === undefined) {
@@ -306,8 +311,9 @@ export class FleetWorld {
   // Checks.
 
   #check(token: Token): void {
+    const moment = this.#changes.moment()
     this.#trace.check(token)
-    this.#trace.checked(token, this.#verify(token))
+    this.#trace.checked(token, this.#verify(token), moment)
   }
 
   #verify(token: Token): Verification | Promise<Verification> {

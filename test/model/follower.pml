@@ -401,7 +401,7 @@ inline ask(q) {
 /* Nothing was touched since it was asked, not even something else: in a search that is not looked at. */
 #define canJoin(q) (question[q].phase != FREE && isKnown && question[q].hasMoment && !question[q].isStale)
 
-/* do: sidecar/directory/feed/shared-questions.ts ask */
+/* do: sidecar/authority/hub/hub-authority.ts #shared */
 inline join(q) {
   question[q].isLateForOthers = question[q].isLateForOthers || isOver(endedFor);
   question[q].isWithdrawnForOthers = question[q].isWithdrawnForOthers || isOver(withdrawnFor)

@@ -8,9 +8,8 @@ import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
 import { elapsedMs } from '../../base/clock.ts'
 import { dayOf } from '../../base/day.ts'
-import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Remembered } from '../../directory/feed/recent-changes.ts'
-import { SharedQuestions } from '../../directory/feed/shared-questions.ts'
 import type {
   Authority,
   CredentialOrigin,
@@ -35,6 +34,8 @@ interface Known extends Remembered, DescribedToken {
   readonly token: VerifiedToken
   /** The day on which the hub noted its use, in days since the epoch. */
   readonly day: number
+  /** The basis of the answer. */
+  readonly basis: string
 }
 
 /** An answer of the hub. */
@@ -42,14 +43,21 @@ interface Answer {
   readonly known: Known | undefined
   /** Whether it is true of now. Otherwise it counts once: others that wait for it may have asked later. */
   readonly isCurrent: boolean
-  /** The next question for all of those together. */
-  again?: Promise<Answer>
 }
 
-/** A question to the hub. */
+/** A question to the hub about a token. All callers share it. */
 interface Question {
+  /** That of the caller who asked first. */
+  readonly connection: object | undefined
+  /** The moment when it was sent, which may be unknown; `undefined`: it waits. */
+  sent: { readonly moment: number | undefined } | undefined
+  readonly answer: Promise<Answer>
+}
+
+/** A token that is asked about. */
+interface Asked {
+  readonly value: string
   readonly digest: string
-  readonly moment: number | undefined
   readonly connection: object | undefined
 }
 
@@ -74,7 +82,8 @@ export class HubAuthority implements Authority {
   readonly #monotonic: () => number
   readonly #known: TokenMemory<Known>
   readonly #unknown = new LazyLruCache<{ readonly untilMs: number }>(UNKNOWN_MAX)
-  readonly #asked = new SharedQuestions<Answer>()
+  /** The last question about each token, by its digest. */
+  readonly #questions = new Map<string, Question>()
 
   constructor(parts: HubAuthorityParts) {
     this.#parts = parts
@@ -97,8 +106,12 @@ export class HubAuthority implements Authority {
   ): Verification | Promise<Verification> {
     if (obtainedBy(value, kinds) === undefined) return INVALID
     const own = withoutPrefix(value, kinds)
-    const found = this.#find(own, from.connection)
-    const judged = (known: Known | undefined) => asWritten(this.#judge(known, from), value, own, kinds, from)
+    const digest = hash('sha256', own, 'base64')
+    const known = this.#known.get(digest)
+    const expired = known && this.#expired(known, from)
+    if (expired !== undefined) return asWritten(expired, value, own, kinds, from)
+    const found = this.#find({ value: own, digest, connection: from.connection }, known)
+    const judged = (token: Known | undefined) => asWritten(this.#judge(token, from), value, own, kinds, from)
     return found instanceof Promise ? found.then(judged) : judged(found)
   }
 
@@ -107,9 +120,10 @@ export class HubAuthority implements Authority {
     kinds: ReadonlyMap<string, TokenKind>,
     connection?: object,
   ): MaybePromise<DescribedToken | undefined> {
-    return obtainedBy(value, kinds) === undefined
-      ? undefined
-      : this.#find(withoutPrefix(value, kinds), connection)
+    if (obtainedBy(value, kinds) === undefined) return undefined
+    const own = withoutPrefix(value, kinds)
+    const digest = hash('sha256', own, 'base64')
+    return this.#find({ value: own, digest, connection }, this.#known.get(digest))
   }
 
   issue(requester: PasswordRequester, _kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken> {
@@ -134,32 +148,70 @@ export class HubAuthority implements Authority {
     return fault ?? verificationOf(known.token, known.status, clientAddress)
   }
 
-  #find(value: string, connection: object | undefined): MaybePromise<Known | undefined> {
-    const { changes, now } = this.#parts
-    const digest = hash('sha256', value, 'base64')
-    // Taken before the question: a concurrent change must make the answer outdated.
-    const moment = changes.moment()
-    const known = this.#known.get(digest)
-    if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))
-      return known
-    const unknown = this.#unknown.get(digest)
-    if (unknown !== undefined && moment !== undefined && this.#monotonic() < unknown.untilMs) return undefined
-    let isOwn = false
-    const answer = this.#asked.ask(digest, moment, () => {
-      isOwn = true
-      return this.#ask(value, { digest, moment, connection })
-    })
-    return andThen(answer, async (given) => {
-      if (isOwn || given.isCurrent) return given.known
-      given.again ??= this.#ask(value, { digest, moment, connection })
-      return (await given.again).known
-    })
+  /** No change brings an expired token back, so the hub need not be asked about it again. */
+  #expired({ token, basis }: Known, { acceptExpired = false }: CredentialOrigin): Verification | undefined {
+    const fault = faultOfTime(token, this.#parts.now(), acceptExpired)
+    return fault?.token !== undefined && basis === this.#parts.changes.basis ? fault : undefined
   }
 
-  async #ask(value: string, { digest, moment, connection }: Question): Promise<Answer> {
+  #find(asked: Asked, known: Known | undefined): MaybePromise<Known | undefined> {
+    const { changes, now } = this.#parts
+    const moment = changes.moment()
+    if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))
+      return known
+    const unknown = this.#unknown.get(asked.digest)
+    if (unknown !== undefined && moment !== undefined && this.#monotonic() < unknown.untilMs) return undefined
+    return this.#shared(asked)
+  }
+
+  /** The answer of a question that was sent after this call, or that is still true. All callers share it. */
+  async #shared(asked: Asked): Promise<Known | undefined> {
+    for (;;) {
+      const question = this.#questions.get(asked.digest)
+      if (question === undefined) return (await this.#begin(asked).answer).known
+      const { sent, answer, connection } = question
+      const isSame = sent?.moment !== undefined && sent.moment === this.#parts.changes.moment()
+      try {
+        const { known, isCurrent } = await answer
+        if (sent === undefined || (isSame && isCurrent)) return known
+      } catch (error) {
+        // The other connection asked too much, so it was not sent.
+        const isOfOther = connection !== asked.connection && question.sent === undefined
+        if ((sent === undefined || isSame) && !isOfOther) throw error
+      }
+      // All that have waited for it share the next one.
+    }
+  }
+
+  #begin(asked: Asked): Question {
+    const { digest, connection } = asked
+    const question: { -readonly [Key in keyof Question]: Question[Key] } = {
+      ...{ connection, sent: undefined, answer: NEVER },
+    }
+    this.#questions.set(digest, question)
+    question.answer = this.#ask(asked, (moment) => {
+      question.sent = { moment }
+    }).finally(() => this.#questions.delete(digest))
+    return question
+  }
+
+  async #ask(
+    { value, digest, connection }: Asked,
+    onSent: (moment: number | undefined) => void,
+  ): Promise<Answer> {
     const { changes, tokens, now } = this.#parts
-    const asked = changes.latest()
-    const { found, of } = await tokens.describe(value, connection)
+    let moment: number | undefined
+    let told = changes.told
+    const { found, of } = await tokens.describe(
+      value,
+      () => {
+        // Taken before the question: a concurrent change must make the answer outdated.
+        moment = changes.moment()
+        told = changes.told
+        onSent(moment)
+      },
+      connection,
+    )
     // Once one caller has seen the new answer, no caller may get the earlier one.
     const earlier = this.#known.get(digest)
     if (earlier !== undefined && !isSame(earlier, found)) this.#known.delete(digest)
@@ -167,7 +219,7 @@ export class HubAuthority implements Authority {
       this.#unknown.set(digest, { untilMs: this.#monotonic() + UNKNOWN_MS })
       return { known: undefined, isCurrent: true }
     }
-    const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
+    const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()), basis: changes.basis }
     // An answer of a process that is ahead of the stream, that follows another history, or that has read
     // other keys, counts once. So does one of a process that is behind: a change that it missed was sent
     // before, and will not be again.
@@ -175,14 +227,19 @@ export class HubAuthority implements Authority {
       moment !== undefined &&
       isNameable(known.token) &&
       changes.wasTold(of) &&
-      (of.position?.sequence ?? 0) >= (asked?.sequence ?? 0) &&
+      (of.position?.sequence ?? 0) >= told.sequence &&
       changes.isTrue(known)
-    if (isCurrent) this.#known.set(digest, known)
-    return { known: isCurrent ? known : countedOnce(known), isCurrent }
+    // While the end of everything is put off, it is true of a later position than this sidecar names.
+    const given = isCurrent && !changes.isPutOff ? known : countedOnce(known)
+    if (isCurrent) this.#known.set(digest, given)
+    return { known: given, isCurrent }
   }
 }
 
 const UNKNOWN: CredentialOrigin = {}
+
+/** Of a question that is being made. */
+const NEVER = new Promise<never>(() => {})
 
 function isSame(earlier: Known, found: DescribedToken | undefined): boolean {
   const { token, status } = earlier
