@@ -82,6 +82,8 @@ export interface CallContext {
    * the call takes until its handler has ended.
    */
   readonly over?: boolean
+  /** How long its client waits from its beginning, in milliseconds. Absent: it is not known. */
+  readonly timeoutMs?: number
   /** The id of the request, where it has one whether or not its client gave one. */
   readonly requestId?: string
   /**

@@ -1,5 +1,4 @@
 /** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
-import { andThen } from '../base/maybe-promise.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
@@ -11,6 +10,7 @@ import {
   readWatchChangesRequest,
 } from './change-messages.ts'
 import { Followers } from './followers.ts'
+import { expectNotOver, nameOfConnection } from './handler.ts'
 import { Watches } from './watches.ts'
 
 interface ChangeHandlers {
@@ -32,7 +32,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, promoted, basis, meters, forCall, now: timeOfDay }: ChangeServices,
+  services: ChangeServices,
   encodedRules: () => EncodedRules,
   reachable: boolean,
 ): {
@@ -40,6 +40,7 @@ export function changeHandlers(
   expectFollower: (context: CallContext) => void
   endFollowing: () => void
 } {
+  const { callers, rules, changes, promoted, basis, meters, intake, turns, now: timeOfDay } = services
   const watches = new Watches(callers, reachable, BOUNDS)
   const followers = new Followers({
     ...{ changes, callers, watches, rules: encodedRules, timeOfDay },
@@ -57,15 +58,18 @@ export function changeHandlers(
           readWatchChangesRequest(request),
         ),
       describeTokens: (request, context) => {
-        followers.expect(context, reachable)
-        const { tokens, after } = readDescribeTokensRequest(request)
-        return andThen(followers.expectToHave(after), () => {
+        const { name } = followers.expect(context, reachable)
+        const begunMs = performance.now()
+        return intake.follower(name, nameOfConnection(context), async () => {
+          // Many waited before it, and the follower may have asked again meanwhile.
+          expectNotOver(context, performance.now() - begunMs)
+          const { tokens, after } = readDescribeTokensRequest(request)
+          await followers.expectToHave(after)
           // Named before they are looked up: a change that comes meanwhile has a later position.
-          const services = forCall()
-          const of = { position: changes.latest(), basis: basis(services.engine).name }
-          return andThen(describeTokens(services, tokens, context.connection), (described) =>
-            describeTokensResponse(described, of),
-          )
+          const inForce = services.forCall()
+          const of = { position: changes.latest(), basis: basis(inForce.engine).name }
+          const described = await describeTokens({ ...inForce, turns }, tokens, context.connection)
+          return describeTokensResponse(described, of)
         })
       },
       getPromotedMatrix: async (_request, context) => {

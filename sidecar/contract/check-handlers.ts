@@ -17,12 +17,10 @@ import {
   type CallContext,
   type ClientConnection,
   readingAtOnce,
-  STATUS,
-  StatusError,
   type UnaryMethod,
 } from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
-import { type ListenerOf, listenersOf } from './handler.ts'
+import { expectNotOver, type ListenerOf, listenersOf } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 import { refusedResponse, withRoute } from './route-messages.ts'
 
@@ -105,11 +103,6 @@ function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<
     return work()
   }
   return andThen(turns.run(context.connection, unlessOver), (result) => result)
-}
-
-/** Its client no longer waits for the answer, and the memory of the call until then is not counted. */
-function expectNotOver({ over }: CallContext): void {
-  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call has ended' })
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Admitting, Recognizing, Reporting } from '../usecases/capabilities
 import type { AskerFacts, Protocol } from '../usecases/decision-recorder.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
 import { isFailure } from '../usecases/trace.ts'
-import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
+import { type CallContext, type CallStatus, type ClientConnection, STATUS, StatusError } from './call.ts'
 import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
 
@@ -33,6 +33,18 @@ export function failure({ log, trace }: Reporting, error: unknown, context: Call
     )
   }
   return statusOfError(error, failed || givenIdIn(context) !== undefined ? id : undefined)
+}
+
+/**
+ * Its client no longer waits for the answer, and the memory of the call until then is not counted.
+ *
+ * @param waitedMs since the call began, in milliseconds
+ * @throws StatusError
+ */
+export function expectNotOver({ over, timeoutMs }: CallContext, waitedMs = 0): void {
+  const isLate = waitedMs >= (timeoutMs ?? Number.POSITIVE_INFINITY)
+  if (over === true || isLate)
+    throw new StatusError({ code: STATUS.CANCELLED, message: 'the call has ended' })
 }
 
 /** The id of the request, as far as it has one. */

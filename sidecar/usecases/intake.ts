@@ -1,9 +1,10 @@
 /**
  * Lets in a few administrative calls, logins and revocations in each turn of the event loop, so that checks
  * are answered between them however many arrive at once. Callers who are known come first, and connections
- * take turns.
+ * take turns. Followers that ask about tokens have another queue: thousands of them may ask about all of
+ * theirs.
  */
-import { callError } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import { FairQueue } from '../base/fair-queue.ts'
 import type { Caller, CallerCredentials, Callers } from './callers.ts'
 
@@ -15,6 +16,15 @@ const CALLS_PER_TURN = 4
 
 /** Most calls that wait in each lane. */
 const WAITING_MAX = 2_000
+
+/**
+ * How many calls of followers are answered at the same time. Each asks the directory about few tokens at
+ * once, so the question of another caller finds few before it.
+ */
+const FOLLOWERS_AT_ONCE = 8
+
+/** Most calls of followers that wait: one for each of all streams. */
+const FOLLOWERS_WAITING_MAX = 20_000
 
 const NONE: readonly string[] = []
 
@@ -37,7 +47,13 @@ export class Intake {
     weights: { callers: 4, others: 1 },
     concurrent: CALLS_PER_TURN,
     waiting: WAITING_MAX,
-    full: () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' }),
+    full: tooMany,
+  })
+  readonly #followers = new FairQueue({
+    weights: { followers: 1 },
+    concurrent: FOLLOWERS_AT_ONCE,
+    waiting: FOLLOWERS_WAITING_MAX,
+    full: tooMany,
   })
 
   /** @param sessions `undefined`: no call has a session */
@@ -48,7 +64,7 @@ export class Intake {
 
   /** How many calls wait in each lane. */
   get waiting(): Readonly<Record<string, number>> {
-    return this.#queue.waiting
+    return { ...this.#queue.waiting, ...this.#followers.waiting }
   }
 
   /**
@@ -69,6 +85,17 @@ export class Intake {
   }
 
   /**
+   * Does the work of a follower's call when it is its turn: the connection that has waited longest since its
+   * last one comes first.
+   *
+   * @throws CallError `DIRECTORY_EXHAUSTED` if too many calls of its connection wait, and any error of the
+   *   work
+   */
+  follower<T>(caller: string, connection: string, work: () => Promise<T>): Promise<T> {
+    return this.#followers.run({ lane: 'followers', shares: [caller, connection] }, work)
+  }
+
+  /**
    * A session has the lane of the caller whose it was when it was used last. A look into the directory
    * decides its rights.
    */
@@ -84,6 +111,10 @@ export class Intake {
       ? this.#callers.findOrNobody({ authorization, iamToken, certificateNames })
       : this.#callers.byDigestOrNobody(digest)
   }
+}
+
+function tooMany(): CallError {
+  return callError('DIRECTORY_EXHAUSTED', { what: 'calls' })
 }
 
 function nextTurn(): Promise<void> {

@@ -8,6 +8,7 @@ import { callError } from '../../sidecar/base/call-error.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
+import { expectNotOver } from '../../sidecar/contract/handler.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import { answerBasisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
@@ -95,6 +96,17 @@ test('a call that has ended takes no more work: a batch, or a long check', async
   expect(ends).toMatchObject([cancelled, cancelled, cancelled])
   // The first slice of each batch had begun before.
   expect(asked).toBe(2)
+})
+
+test.each([
+  ['has ended', { over: true }, 0, true],
+  ['has waited for as long as its client waits', { timeoutMs: 60_000 }, 60_000, true],
+  ['has waited for less', { timeoutMs: 60_000 }, 59_999, false],
+  ['has a client that waits for ever', {}, 1e9, false],
+] as const)('a call of a follower that %s takes no work', (_what, context, waitedMs, isRefused) => {
+  const expecting = () => expectNotOver({ ...CONTEXT, ...context }, waitedMs)
+  if (isRefused) expect(expecting).toThrow('the call has ended')
+  else expect(expecting).not.toThrow()
 })
 
 // An unhandled error would end the process.

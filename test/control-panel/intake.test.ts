@@ -77,7 +77,7 @@ test('four calls begin in a turn of the event loop, and the others wait in their
     [1, 8],
     [0, 9],
   ]) {
-    expect(intake.waiting).toEqual({ callers: 0, others: waiting })
+    expect(intake.waiting).toEqual({ callers: 0, others: waiting, followers: 0 })
     await setImmediate()
     expect(begun).toBe(then)
   }
@@ -94,4 +94,24 @@ test('a bounded number of calls waits, and then the connection with most of them
     Array(2).fill('too many calls are waiting for the directory; try again later'),
   )
   expect(outcomes.at(-1)?.status).toBe('fulfilled')
+})
+
+test('of followers, the one that has waited longest since its last turn comes first, and no other call waits for them', async () => {
+  const intake = new Intake(new Callers([CLERK]))
+  const begun: string[] = []
+  const { promise: isDone, resolve: end } = Promise.withResolvers<void>()
+  const ask = (connection: string) =>
+    intake.follower('hosts', connection, async () => {
+      begun.push(connection)
+      await isDone
+    })
+  const asked = [...Array(20).fill('busy'), 'b', 'c', 'b', ...Array(3).fill('busy')].map(ask)
+  // Eight of them are answered at the same time.
+  expect(begun).toEqual(Array(8).fill('busy'))
+  expect(intake.waiting).toEqual({ callers: 0, others: 0, followers: 18 })
+  await intake.turn('a revocation')
+  expect(begun).toHaveLength(8)
+  end()
+  await Promise.all(asked)
+  expect(begun.slice(8, 14)).toEqual(['busy', 'b', 'c', 'busy', 'b', 'busy'])
 })

@@ -27,7 +27,7 @@ const LANES: Readonly<Record<string, readonly string[]>> = {
   passwords: ['profiles', 'administration', 'proven', 'logins'],
   changes: ['operators', 'revocations', 'administrators', 'users'],
   signatures: ['unsuspected', 'suspected'],
-  calls: ['callers', 'others'],
+  calls: ['callers', 'others', 'followers'],
 }
 
 async function scrape(address: string | undefined, accept?: string) {

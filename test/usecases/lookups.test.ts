@@ -4,12 +4,14 @@ import { planTokens } from '../../matrix/index.ts'
 import type { DescribedToken } from '../../sidecar/authority/authority.ts'
 import { nameOfSource } from '../../sidecar/authority/login-source.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
+import { Turns } from '../../sidecar/base/turns.ts'
 import { describeTokens } from '../../sidecar/usecases/describe-tokens.ts'
 import { plan } from '../../sidecar/usecases/plan.ts'
 import { PROFILES_ORIGIN, profileFor } from '../../sidecar/usecases/profiles.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ENGINE, profileWith } from '../support/sidecar/four-kinds.ts'
 import { openPeople, outcomeOf, SHIPPED } from '../support/sidecar/services.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 test('a plan is for the APIs of the matrix, and names those that it does not have', async () => {
   const apis = ['whole', 'part']
@@ -73,11 +75,29 @@ test.each<[claim: string, slow: string[]]>([
   const connection = {}
   const tokens = ['a', 'none', 'b']
   const found = describeTokens(
-    { engine: SHIPPED, authority },
+    { engine: SHIPPED, authority, turns: new Turns() },
     tokens.map((each) => new Secret(each)),
     connection,
   )
-  expect(found instanceof Promise).toBe(slow.length > 0)
   expect(await found).toEqual([described('a'), undefined, described('b')])
   expect(asked).toEqual(tokens.map((each) => [each, SHIPPED.tokenKinds, connection]))
+})
+
+test('of the tokens of one call, at most 32 wait for the directory', async () => {
+  const waiting: (() => void)[] = []
+  const authority = {
+    describe: (value: string) =>
+      new Promise<DescribedToken>((resolve) => waiting.push(() => resolve(described(value)))),
+  }
+  const tokens = Array.from({ length: 100 }, (_, index) => new Secret(`token ${index}`))
+  const found = describeTokens({ engine: SHIPPED, authority, turns: new Turns() }, tokens, {})
+  const counts: number[] = []
+  for (let answered = 0; answered < tokens.length; ) {
+    await eventually(() => waiting.length > 0)
+    counts.push(waiting.length)
+    answered += waiting.length
+    for (const answer of waiting.splice(0)) answer()
+  }
+  expect(Math.max(...counts)).toBeLessThanOrEqual(32)
+  expect((await found).map((each) => each?.token.tokenId)).toEqual(tokens.map((each) => each.reveal()))
 })
