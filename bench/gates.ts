@@ -208,6 +208,10 @@ export const gates: readonly Gate[] = [
     because: 'a stream of HTTP/2 and a place among the changes: some kilobytes, and no queue',
   },
   {
+    ...ratio('fleet', 'herd', 5),
+    because: 'a few questions of followers are answered in each turn, and checks have theirs',
+  },
+  {
     ...ratio('fleet', 'large-change', 5),
     because: 'a hub reads the change once and tells its followers in slices, and its checks have their turn',
   },

@@ -1,12 +1,16 @@
 /**
  * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of
- * a revocation, the memory of a hub for a follower, and the effects of a very large change and of killing a
- * hub.
+ * a revocation, the memory of a hub for a follower, and the effects of a very large change, of followers that
+ * forget everything, and of killing a hub.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { newClaims } from '../../sidecar/authority/iam-claims.ts'
+import { IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
+import { KeyRing } from '../../sidecar/authority/keys.ts'
+import { SIGNING_KEYS_FILE } from '../../sidecar/base/data-folder.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { openPostgres } from '../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
@@ -22,6 +26,8 @@ import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
 import { startSidecar, startSidecarOn } from '../servers/start.ts'
 import { checkQuestion } from '../workloads/checks.ts'
 import { Followers } from '../workloads/followers.ts'
+import { Herd } from '../workloads/herd.ts'
+import { shippedEngine } from '../workloads/questions.ts'
 import { newDataFolder } from '../workloads/tokens.ts'
 
 export const fleetSuite: Suite = { name: 'fleet', run }
@@ -29,6 +35,14 @@ export const fleetSuite: Suite = { name: 'fleet', run }
 interface Effort {
   readonly sizes: readonly number[]
   readonly revocations: number
+  /** The herd: the number of followers, tokens and records, and how many times the change is made. */
+  readonly herd: {
+    readonly followers: number
+    readonly tokens: number
+    readonly records: number
+    readonly rounds: number
+    readonly calls: number
+  }
   /** The large change: the number of followers and of records, and how many times it is made. */
   readonly large: {
     readonly followers: number
@@ -41,10 +55,12 @@ interface Effort {
 const SIZES: Record<Size, Effort> = {
   full: {
     ...{ sizes: [100, 1_000, 10_000], revocations: 20 },
+    herd: { followers: 200, tokens: 1_000, records: 12_000, rounds: 5, calls: 20_000 },
     large: { followers: 1_000, records: 100_000, rounds: 5, calls: 20_000 },
   },
   smoke: {
     ...{ sizes: [4], revocations: 2 },
+    herd: { followers: 4, tokens: 50, records: 12_000, rounds: 2, calls: 200 },
     large: { followers: 4, records: 12_000, rounds: 2, calls: 200 },
   },
 }
@@ -56,6 +72,10 @@ const METHOD =
   'Half of the followers on each of two sidecars, 100 streams on a connection, all of one process. Another process commits a revocation in PostgreSQL; the time runs from its beginning until a follower has read its response. The value is the median over the revocations of the time of the last follower; the percentiles are over all followers and revocations. Driver, hubs and PostgreSQL share the processors.'
 const LARGE_METHOD =
   'The 99th percentile of the latency of checks at one of the hubs, 8 connections × 16 in flight: while a change is made and until the last follower has a revocation after it, and in as many calls after that. The change is one transaction, and the records are written by one statement. The suite fails if a follower has the revocation later than two seconds after the change.'
+const HERD_METHOD =
+  'The 99th percentile of the latency of checks of tokens at a hub, 8 connections × 16 in flight: from a change after which the hub and all of its followers forget everything until each follower has asked about each of its tokens again, and in as many calls after that. The followers run the code of a sidecar, in a thread of the driver, and ask about all of their tokens as soon as they forget them. The suite fails if one of their checks gets an error.'
+/** The staleness bound of the followers. */
+const BOUND_MS = 5_000
 /** After a change of any size. */
 const IN_STEP_MS = 2_000
 /** After that the next revocation is made. */
@@ -72,7 +92,7 @@ async function run(size: Size): Promise<SuiteReport> {
   const effort = SIZES[size]
   const ids = [
     ...effort.sizes.map((count) => `last-of-${count}`),
-    ...['large-change', 'memory', 'failover', 'tier'],
+    ...['herd', 'herd-in-step', 'large-change', 'memory', 'failover', 'tier'],
   ]
   const skips = new Skips()
   const programs = await skips.obtain(ids, async () => {
@@ -84,7 +104,7 @@ async function run(size: Size): Promise<SuiteReport> {
   const server = await PostgresServer.start(programs)
   stack.defer(() => server.remove())
   const fleet = await Fleet.start(stack, await server.newDatabase())
-  const rows: Row[] = []
+  const rows: Row[] = await fleet.herdRows(effort.herd)
   for (const count of effort.sizes) {
     rows.push(await fleet.lastOf(count, effort))
     if (count === effort.large.followers) rows.push(await fleet.largeChangeRow(effort.large))
@@ -180,27 +200,85 @@ class Fleet {
     )
   }
 
-  async largeChangeRow({ followers, records, rounds, calls }: Effort['large']): Promise<Row> {
+  /** All followers of a hub, and the hub, forget everything at the same moment. */
+  async herdRows({ followers, tokens: count, records, rounds, calls }: Effort['herd']): Promise<Row[]> {
     const [hub] = this.#hubs
-    const load = await connectLoad(hub.ready.grpc, BUSY, this.#stack)
+    const tokens = await this.#newTokens(count)
+    const herd = await Herd.start({
+      ...{ address: hub.ready.grpc, callerToken: CALLER_TOKEN, followers, tokens, stalenessMs: BOUND_MS },
+      folder: newDataFolder(this.#stack),
+    })
+    this.#stack.defer(() => herd.close())
+    const questions = tokens.map((token) =>
+      checkQuestion({ api: 'iam', credentials: [['X-Auth-Token', token]] }),
+    )
+    const inStepMs: number[] = []
+    const compared = await this.#checksWhile(questions, { rounds, calls }, async () => {
+      const inStep = herd.inStep()
+      await this.#largeChange(records)
+      const changedAtMs = performance.now()
+      const { failed } = await inStep
+      if (failed > 0) throw new Error(`${failed} checks at followers of a hub got an error`)
+      inStepMs.push(performance.now() - changedAtMs)
+    })
+    const many = `${followers.toLocaleString('en')} followers that forget ${count.toLocaleString('en')} tokens each`
+    return [
+      comparedRow(
+        { id: 'herd', what: `checks at a hub of ${many}, p99`, method: HERD_METHOD },
+        'µs',
+        { name: 'until all are known again', samples: compared.during },
+        { name: 'afterwards', samples: compared.quiet },
+      ),
+      singleRow(
+        {
+          id: 'herd-in-step',
+          what: `from the change until the last of ${many} knows them again`,
+          method: HERD_METHOD,
+        },
+        { name: 'one hub', value: medianOf(inStepMs), unit: 'ms' },
+      ),
+    ]
+  }
+
+  /** IAM tokens of a service user, signed with the keys of the hubs. */
+  async #newTokens(count: number): Promise<string[]> {
+    const kind = shippedEngine().tokenKinds.get('iam_token_account_scoped')
+    if (kind === undefined) throw new Error('the shipped matrix has no account-scoped IAM token')
+    const holder = await this.#store.change('a benchmark', async (change) => {
+      const account = await change.records.account('fleet')
+      if (account === undefined) throw new Error('the account of the benchmark is missing')
+      const user = { name: 'job', type: 'service_user', passwordHash: 'there are no logins' } as const
+      const id = await change.createUser(account, user)
+      await change.setPermissions({ id, account: 'fleet', name: user.name }, [{ scope: 'account' }])
+      return { ...user, id, generation: 1 }
+    })
+    const changeNumber = await this.#store.records.changeNumber()
+    const ring = new KeyRing(join(this.#configuration, '..', SIGNING_KEYS_FILE), Date.now(), {
+      onRefused: () => {},
+    })
+    const signer = new IamTokenSigner(ring)
+    const tokens = Array.from({ length: count }, () =>
+      signer.sign(
+        newClaims({
+          ...{
+            names: signer.names,
+            holder,
+            kind,
+            scope: { account: 'fleet' },
+            projectId: undefined,
+            changeNumber,
+          },
+          nowMs: Date.now(),
+        }),
+      ),
+    )
+    ring.close()
+    return tokens
+  }
+
+  async largeChangeRow({ followers, records, rounds, calls }: Effort['large']): Promise<Row> {
     const question = checkQuestion({ api: 'iam', credentials: [] })
-    const [answer] = await load.ask(CHECK_PATH, [question])
-    const workload = { path: CHECK_PATH, questions: [question], answerBytes: [answer?.length ?? 0] }
-    await load.run(workload, calls)
-    const samples: { quiet: number[]; changing: number[] } = { quiet: [], changing: [] }
-    for (let round = 0; round < rounds; round++) {
-      let isOver = false
-      const inStep = this.#inStepAfter(records).finally(() => {
-        isOver = true
-      })
-      const changing: Latencies[] = []
-      while (!isOver) changing.push(await load.run(workload, calls))
-      await inStep
-      const quiet: Latencies[] = []
-      for (const _run of changing) quiet.push(await load.run(workload, calls))
-      samples.changing.push(latencyOf(changing).p99Microseconds)
-      samples.quiet.push(latencyOf(quiet).p99Microseconds)
-    }
+    const compared = await this.#checksWhile([question], { rounds, calls }, () => this.#inStepAfter(records))
     return comparedRow(
       {
         id: 'large-change',
@@ -208,13 +286,54 @@ class Fleet {
         method: LARGE_METHOD,
       },
       'µs',
-      { name: 'while it is made', samples: samples.changing },
-      { name: 'afterwards', samples: samples.quiet },
+      { name: 'while it is made', samples: compared.during },
+      { name: 'afterwards', samples: compared.quiet },
     )
+  }
+
+  /** The 99th percentiles of checks at a hub while something is done, and in as many calls after it. */
+  async #checksWhile(
+    questions: readonly Buffer[],
+    { rounds, calls }: { readonly rounds: number; readonly calls: number },
+    work: () => Promise<void>,
+  ): Promise<{ during: number[]; quiet: number[] }> {
+    const [hub] = this.#hubs
+    const load = await connectLoad(hub.ready.grpc, BUSY, this.#stack)
+    const answerBytes: number[] = []
+    for (const question of questions)
+      answerBytes.push((await load.ask(CHECK_PATH, [question]))[0]?.length ?? 0)
+    const workload = { path: CHECK_PATH, questions, answerBytes }
+    await load.run(workload, calls)
+    const samples: { during: number[]; quiet: number[] } = { during: [], quiet: [] }
+    for (let round = 0; round < rounds; round++) {
+      let isOver = false
+      const done = work().finally(() => {
+        isOver = true
+      })
+      const during: Latencies[] = []
+      while (!isOver) during.push(await load.run(workload, calls))
+      await done
+      const quiet: Latencies[] = []
+      for (const _run of during) quiet.push(await load.run(workload, calls))
+      samples.during.push(latencyOf(during).p99Microseconds)
+      samples.quiet.push(latencyOf(quiet).p99Microseconds)
+    }
+    return samples
   }
 
   /** Makes a change of that many records. @throws Error if a follower is late with what comes after it */
   async #inStepAfter(records: number): Promise<void> {
+    await this.#largeChange(records)
+    // A revocation that a hub reads together with the change is not named: all is void then.
+    for (const madeAtMs = performance.now(); ; ) {
+      const heard = this.#revoke(...this.#followers).then(() => true)
+      if (await Promise.race([heard, delay(HEARD_MS, false)])) return
+      if (performance.now() - madeAtMs > IN_STEP_MS)
+        throw new Error(`a follower was not in step within ${IN_STEP_MS} ms of a change`)
+    }
+  }
+
+  async #largeChange(records: number): Promise<void> {
     await this.#store.change('a benchmark', async ({ writer }) => {
       await writer.queries.all(
         `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
@@ -224,13 +343,6 @@ class Fleet {
       )
       await writer.record('account.enable', { account: 'fleet', name: 'fleet' })
     })
-    // A revocation that a hub reads together with the change is not named: all is void then.
-    for (const madeAtMs = performance.now(); ; ) {
-      const heard = this.#revoke(...this.#followers).then(() => true)
-      if (await Promise.race([heard, delay(HEARD_MS, false)])) return
-      if (performance.now() - madeAtMs > IN_STEP_MS)
-        throw new Error(`a follower was not in step within ${IN_STEP_MS} ms of a change`)
-    }
   }
 
   memoryRow(): Row {

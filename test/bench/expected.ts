@@ -122,11 +122,11 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'fleet',
     {
-      answersChecked: 5,
-      compared: ['large-change', 'tier'],
-      alone: ['last-of-4', 'memory', 'failover'],
+      answersChecked: 7,
+      compared: ['herd', 'large-change', 'tier'],
+      alone: ['herd-in-step', 'last-of-4', 'memory', 'failover'],
       timed: ['last-of-4'],
-      optional: ['last-of-4', 'large-change', 'memory', 'failover', 'tier'],
+      optional: ['herd', 'herd-in-step', 'last-of-4', 'large-change', 'memory', 'failover', 'tier'],
     },
   ],
   [
