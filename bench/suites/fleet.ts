@@ -55,7 +55,7 @@ interface Effort {
 const SIZES: Record<Size, Effort> = {
   full: {
     ...{ sizes: [100, 1_000, 10_000], revocations: 20 },
-    herd: { followers: 200, tokens: 1_000, records: 12_000, rounds: 5, calls: 20_000 },
+    herd: { followers: 100, tokens: 1_000, records: 12_000, rounds: 5, calls: 20_000 },
     large: { followers: 1_000, records: 100_000, rounds: 5, calls: 20_000 },
   },
   smoke: {
@@ -73,7 +73,9 @@ const METHOD =
 const LARGE_METHOD =
   'The 99th percentile of the latency of checks at one of the hubs, 8 connections × 16 in flight: while a change is made and until the last follower has a revocation after it, and in as many calls after that. The change is one transaction, and the records are written by one statement. The suite fails if a follower has the revocation later than two seconds after the change.'
 const HERD_METHOD =
-  'The 99th percentile of the latency of checks of tokens at a hub, 8 connections × 16 in flight: from a change after which the hub and all of its followers forget everything until each follower has asked about each of its tokens again, and in as many calls after that. The followers run the code of a sidecar, in a thread of the driver, and ask about all of their tokens as soon as they forget them. The suite fails if one of their checks gets an error.'
+  'The 99th percentile of the latency of checks of tokens at a hub, 8 connections × 16 in flight: from a change after which the hub and all of its followers forget everything until each follower has asked about each of its tokens again, and in as many calls after that. The followers run the code of a sidecar, in a thread of the driver, and ask about all of their tokens as soon as they forget them, and again after an error. The suite fails if one knows them later than ten seconds after the change.'
+/** Followers put it off for up to two and a quarter seconds of their bound. */
+const HERD_MS = 10_000
 /** The staleness bound of the followers. */
 const BOUND_MS = 5_000
 /** After a change of any size. */
@@ -213,13 +215,15 @@ class Fleet {
       checkQuestion({ api: 'iam', credentials: [['X-Auth-Token', token]] }),
     )
     const inStepMs: number[] = []
+    let errors = 0
     const compared = await this.#checksWhile(questions, { rounds, calls }, async () => {
       const inStep = herd.inStep()
       await this.#largeChange(records)
       const changedAtMs = performance.now()
-      const { failed } = await inStep
-      if (failed > 0) throw new Error(`${failed} checks at followers of a hub got an error`)
-      inStepMs.push(performance.now() - changedAtMs)
+      errors += (await inStep).failed
+      const tookMs = performance.now() - changedAtMs
+      if (tookMs > HERD_MS) throw new Error(`the last follower knew its tokens ${tookMs} ms after a change`)
+      inStepMs.push(tookMs)
     })
     const many = `${followers.toLocaleString('en')} followers that forget ${count.toLocaleString('en')} tokens each`
     return [
@@ -235,7 +239,7 @@ class Fleet {
           what: `from the change until the last of ${many} knows them again`,
           method: HERD_METHOD,
         },
-        { name: 'one hub', value: medianOf(inStepMs), unit: 'ms' },
+        { name: `one hub, ${errors} checks with an error`, value: medianOf(inStepMs), unit: 'ms' },
       ),
     ]
   }

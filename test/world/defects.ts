@@ -131,13 +131,13 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'what a hub says counts from its arrival',
     file: `${HUB}/hub-changes.ts`,
-    code: 'this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)',
-    instead: 'this.#knownUntilMs = this.#now() + this.#stalenessMs + 0 * sentMs * validForMs',
+    code: 'const knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)',
+    instead: 'const knownUntilMs = this.#now() + this.#stalenessMs + 0 * sentMs * validForMs',
   },
   {
     name: 'an answer that is ahead of the stream is remembered',
     file: `${HUB}/hub-authority.ts`,
-    code: 'if (isCurrent) this.#known.set(digest, known)',
+    code: 'if (isCurrent) this.#known.set(digest, given)',
     instead: 'if (moment !== undefined) this.#known.set(digest, known)',
   },
   {
