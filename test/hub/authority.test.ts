@@ -199,7 +199,7 @@ test('a token that is refused because a connection asks too much is asked about 
       () => 'answered',
       (error) => error.reason,
     )
-  for (const value of tokens(8 + 20_000)) void outcome(ask(value, flood))
+  for (const value of tokens(16 + 20_000)) void outcome(ask(value, flood))
   hub.waits = undefined
   const refused = outcome(ask(IAM, flood))
   const other = outcome(ask(IAM, {}))
@@ -323,13 +323,13 @@ test('a hub that answers soon is asked about more and more tokens, at most 250 i
   const asked = tokens(3_000).map((value) => authority.verify(value, KINDS))
   await Promise.all(asked)
   const lengths = calls.map(({ length }) => length)
-  expect(lengths.slice(0, 6)).toEqual([8, 16, 32, 64, 128, 250])
+  expect(lengths.slice(0, 5)).toEqual([16, 32, 64, 128, 250])
   expect(Math.max(...lengths)).toBe(250)
 })
 
 test('at most 20,000 tokens wait', async () => {
   const { authority } = start()
-  const asked = tokens(8 + 20_000 + 1).map(async (value) => authority.verify(value, KINDS))
+  const asked = tokens(16 + 20_000 + 1).map(async (value) => authority.verify(value, KINDS))
   const results = await Promise.allSettled(asked)
   expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
   expect(results.at(-1)).toMatchObject({ reason: { reason: 'VERIFICATIONS_EXHAUSTED' } })

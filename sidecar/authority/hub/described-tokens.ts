@@ -14,11 +14,14 @@ const TOKENS_MAX = 250
 const WAITING_MAX = 20_000
 
 /** Most tokens under way: at first and while the hub is slow, and where it is fast. */
-const UNDER_WAY_LEAST = 8
+const UNDER_WAY_LEAST = 16
 const UNDER_WAY_MAX = 2_000
 
-/** A call is slow that takes longer than twice the fastest one, and this time in milliseconds. */
-const SLOW_MS = 100
+/**
+ * A call is slow that takes longer than twice the fastest one, and this time in milliseconds: the next one
+ * may take twice as long, and must not come near `directory.timeout_ms`.
+ */
+const SLOW_MS = 250
 
 /** By how much the fastest call counts as slower with each other call: the next hub may be far away. */
 const FADING = 1.01
