@@ -1,6 +1,6 @@
 /** The questions to the hub, and the answers that are remembered. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { DescribedTokens } from '../../sidecar/authority/hub/described-tokens.ts'
@@ -325,6 +325,22 @@ test('a hub that answers soon is asked about more and more tokens, at most 250 i
   const lengths = calls.map(({ length }) => length)
   expect(lengths.slice(0, 5)).toEqual([16, 32, 64, 128, 250])
   expect(Math.max(...lengths)).toBe(250)
+})
+
+test('while a hub is slow, fewer and fewer tokens are under way; the next time it is asked about few', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const lengths: number[] = []
+  const described = new DescribedTokens(async (values) => {
+    lengths.push(values.length)
+    vi.advanceTimersByTime([1, 1, 1, 1_000, 1_000, 1_000][lengths.length - 1] ?? 1)
+    return { of: { position: undefined, basis: '' }, tokens: values.map(() => undefined) }
+  })
+  const ask = (count: number) => Promise.all(tokens(count).map((each) => described.describe(each, () => {})))
+  await ask(16 + 32 + 64 + 128 + 64 + 32 + 16 + 32)
+  expect(lengths).toEqual([16, 32, 64, 128, 64, 32, 16, 32])
+  await ask(20)
+  expect(lengths.slice(8)).toEqual([16, 4])
 })
 
 test('at most 20,000 tokens wait', async () => {
