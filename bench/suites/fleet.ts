@@ -73,9 +73,9 @@ const METHOD =
 const LARGE_METHOD =
   'The 99th percentile of the latency of checks at one of the hubs, 8 connections × 16 in flight: while a change is made and until the last follower has a revocation after it, and in as many calls after that. The change is one transaction, and the records are written by one statement. The suite fails if a follower has the revocation later than two seconds after the change.'
 const HERD_METHOD =
-  'The 99th percentile of the latency of checks of tokens at a hub, 8 connections × 16 in flight: from a change after which the hub and all of its followers forget everything until each follower has asked about each of its tokens again, and in as many calls after that. The followers run the code of a sidecar, in a thread of the driver, and ask about all of their tokens as soon as they forget them, and again after an error. The suite fails if one knows them later than half a minute after the change.'
+  'The 99th percentile of the latency of checks of tokens at a hub, 8 connections × 16 in flight: from a change after which the hub and all of its followers forget everything until each follower has asked about each of its tokens again, and in as many calls after that. The followers run the code of a sidecar, in a thread with a lower priority because other hosts have their own processors, and ask about all of their tokens as soon as they forget them, and again after an error. The suite fails if one knows them later than a minute after the change.'
 /** Also where the hub has little of a busy machine: its own callers come first. */
-const HERD_MS = 30_000
+const HERD_MS = 60_000
 /** The staleness bound of the followers. */
 const BOUND_MS = 5_000
 /** After a change of any size. */

@@ -2,6 +2,7 @@
  * Followers with tokens: each is a sidecar without a directory, except that programs call it in this process.
  * They run in a thread, so that they do not delay the driver of the hub.
  */
+import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort as parent, Worker, workerData } from 'node:worker_threads'
@@ -59,7 +60,13 @@ export class Herd {
 /** Time between two looks whether everything was forgotten, in milliseconds. */
 const LOOK_MS = 10
 
-if (parent !== null) await follow(workerData as HerdOptions)
+/** Of this thread: other hosts do not share the processors of their hub. */
+const PRIORITY = 10
+
+if (parent !== null) {
+  setPriority(PRIORITY)
+  await follow(workerData as HerdOptions)
+}
 
 async function follow({ followers, tokens, folder, ...hub }: HerdOptions): Promise<void> {
   const engine = shippedEngine()
