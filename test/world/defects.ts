@@ -131,8 +131,8 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'what a hub says counts from its arrival',
     file: `${HUB}/hub-changes.ts`,
-    code: 'const knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)',
-    instead: 'const knownUntilMs = this.#now() + this.#stalenessMs + 0 * sentMs * validForMs',
+    code: 'before : sentMs + Math.min(validForMs, this.#stalenessMs)',
+    instead: 'before : this.#now() + this.#stalenessMs + 0 * sentMs * validForMs',
   },
   {
     name: 'an answer that is ahead of the stream is remembered',
