@@ -216,13 +216,13 @@ class Fleet {
   /** Makes a change of that many records. @throws Error if a follower is late with what comes after it */
   async #inStepAfter(records: number): Promise<void> {
     await this.#store.change('a benchmark', async ({ writer }) => {
-      await writer.queries.all(
+      writer.last(
         `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
          SELECT :at, 'a benchmark', 'service_user.disable', 'fleet', '', '{}', 'user:' || number
          FROM generate_series(1, :records) AS number`,
         { at: writer.nowMs, records: records - 1 },
       )
-      await writer.record('account.enable', { account: 'fleet', name: 'fleet' })
+      writer.record('account.enable', { account: 'fleet', name: 'fleet' })
     })
     // A revocation that a hub reads together with the change is not named: all is void then.
     for (const madeAtMs = performance.now(); ; ) {

@@ -71,7 +71,11 @@ export async function applyFile(
   return changeDirectory(
     directory,
     author,
-    (change) => new DirectoryFileChange(change, passwords, secrets).apply(file),
+    (change) => {
+      // One at a time: each holds many users.
+      change.writer.hold({ alone: ['a directory file'] })
+      return new DirectoryFileChange(change, passwords, secrets).apply(file)
+    },
     'what the file names',
   )
 }
@@ -131,6 +135,8 @@ class DirectoryFileChange {
       service_users = [],
       control_panel_users = [],
     } of file.accounts) {
+      const userNames = [...service_users, ...control_panel_users].map((user) => user.name)
+      this.#change.writer.hold({ account: name, userNames, changes: 'users' })
       const account = await this.#account(name)
       for (const project of projects) await this.#project(account, project)
       for (const user of service_users) await this.#serviceUser(account, user)

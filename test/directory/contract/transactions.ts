@@ -120,7 +120,7 @@ export function transactionsContract(subject: () => Subject): void {
     )
   })
 
-  test('a change reads a state that is still true when it writes', async () => {
+  test('the state that a change holds is still true when it writes', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     // Each change adds one to the value that it read. A change that read too early would lose another one's
@@ -128,6 +128,7 @@ export function transactionsContract(subject: () => Subject): void {
     await Promise.all(
       Array.from({ length: 20 }, () =>
         changing(subject(), async (change) => {
+          change.writer.hold({ account: account.account, changes: 'account' })
           const there = await change.records.projects(account.account, { after: '', size: 100 })
           await change.createProject(account, `project-${String(there.length).padStart(2, '0')}`)
         }),
