@@ -32,7 +32,7 @@ export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs'
   readonly poolSize: number
   /**
    * Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for
-   * changes of other hosts. A whole change may take three times as long.
+   * changes of other hosts. A whole change may take six times as long.
    */
   readonly changeTimeoutMs?: number
 }
@@ -62,7 +62,7 @@ const CHANGES_AT_ONCE = 2
 /** How often a change runs again that waited for others in a circle. */
 const REPEATED_MAX = 3
 /** How much longer a whole change may take than one of its statements. */
-const STATEMENTS_OF_CHANGE = 3
+const STATEMENTS_OF_CHANGE = 6
 
 /**
  * Connects, and migrates the directory to the current schema.

@@ -314,7 +314,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     )
   })
 
-  test('a change that takes longer than three of its statements may ends, and holds nothing then', async () => {
+  test('a change that takes longer than six of its statements may ends, and holds nothing then', async () => {
     await withDirectory(async (store) => {
       const endless = store.change('a test', async (change) => {
         await change.createAccount('half')
@@ -322,7 +322,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       })
       await expect(endless).rejects.toMatchObject({
         code: 'UNAVAILABLE',
-        cause: { message: `a change took longer than ${3 * CHANGE_TIMEOUT_MS} ms` },
+        cause: { message: `a change took longer than ${6 * CHANGE_TIMEOUT_MS} ms` },
       })
       await store.change('a test', (change) => change.createAccount('half'))
     })

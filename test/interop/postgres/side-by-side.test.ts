@@ -126,6 +126,22 @@ describe.skipIf(!programs.ok)('changes of several hosts at the same time', () =>
     expect(counts.slice(1)).toEqual([3, 3])
   })
 
+  test('a directory file of many users takes as many round trips as one of few', async () => {
+    const counts: number[] = []
+    for (const users of [1, 2, 200]) {
+      const names = Array.from({ length: users }, (_, user) => ({
+        name: `user-${user}`,
+        roles: ['iam.admin'],
+      }))
+      const before = proxy.roundTrips
+      await applyFile({ ...authority.administration, directory: far }, TESTER, {
+        accounts: [{ account: `account-${accounts++}`, projects: ['alpha'], control_panel_users: names }],
+      })
+      counts.push(proxy.roundTrips - before)
+    }
+    expect(counts[2]).toBe(counts[1])
+  })
+
   /** Begins a change at the other host, which does not end before `end` is called. */
   async function begun(work: (change: DirectoryChange) => Promise<unknown>) {
     const [isBegun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
