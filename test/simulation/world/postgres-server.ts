@@ -1,7 +1,7 @@
 /**
  * A model of PostgreSQL for a simulated fleet: sessions, transactions one at a time, as if all of them were
- * about the same rows, and notifications at the commit. A standby is promoted with or without the last changes. The statements are
- * those of the product, which run on SQLite.
+ * about the same rows, and notifications at the commit. A standby is promoted with or without the last
+ * changes. The statements are those of the product, which run on SQLite.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
