@@ -12,8 +12,8 @@ import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
 
 /**
- * How many changes are in progress at the same time. They are written one after the other: the next one is
- * written while the one before waits for the disk and its acknowledgement. That wait also is when this
+ * How many changes are in progress at the same time. On a file they are written one after the other: the next
+ * one is written while the one before waits for the disk and its acknowledgement. That wait also is when this
  * process answers other calls. With more of them, a revocation would wait for more changes.
  */
 const CHANGES_AT_ONCE = 2

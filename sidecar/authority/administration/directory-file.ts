@@ -94,7 +94,7 @@ async function together<Entry, Result>(
   return results
 }
 
-/** What was done for one user of the file. */
+/** The changes and secrets of one user of the file. */
 type AppliedPart = Pick<Applied, 'changed' | 'secrets'>
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
