@@ -1,4 +1,5 @@
 /** Changes of several hosts at the same time. They wait for one another only where they touch the same. */
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
@@ -6,6 +7,7 @@ import { Secret } from '../../../sidecar/base/secret.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
+import { LOCK } from '../../../sidecar/directory/postgres-transaction.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { userByIamToken } from '../../../sidecar/usecases/requester.ts'
@@ -183,6 +185,25 @@ describe.skipIf(!programs.ok)('changes of several hosts at the same time', () =>
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`
     await eventuallyHolds(async () => expect(await server.query(database, waiting)).toHaveLength(1))
   }
+
+  test('the order of changes is that of their commits: each waits for the one that commits', async () => {
+    const client = new Client({ connectionString: server.url(database) })
+    await client.connect()
+    const { account } = await newScene()
+    await client.query('BEGIN')
+    await client.query(LOCK)
+    let isDone = false
+    const changed = other
+      .change('a host', (change) => change.revoke('its token', account))
+      .then(() => {
+        isDone = true
+      })
+    await oneWaits()
+    expect(isDone).toBe(false)
+    await client.query('COMMIT')
+    await changed
+    await client.end()
+  })
 
   const userOf = async (change: DirectoryChange, { account }: Scene, name: string) =>
     (await change.records.user(account, name, 'service_user')) as UserRecord
