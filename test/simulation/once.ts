@@ -292,7 +292,8 @@ function linkOf(
         : logInByLink(services, CALL, secret),
     isThere: () =>
       isThere(
-        `FROM panel_links ${OF_USER} WHERE hash = ? AND panel_links.generation = users.generation AND ${MAY_LOG_IN}`,
+        `FROM panel_links ${OF_USER} WHERE hash = ? AND panel_links.generation = users.generation AND ${MAY_LOG_IN}
+         AND since <= change_number AND (purpose <> 'invitation' OR invitations_since <= change_number)`,
         [hash],
       ),
     endInRows: () => {
