@@ -191,7 +191,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'an invitation outlives the right of an administrator',
     file: 'sidecar/directory/change.ts',
-    code: '    if (had && !has) await this.#endInvitationsIn(user.account, change)\n',
+    code: '    if (had && !has) await this.#endInvitationsIn(user.account)\n',
     instead: '',
   },
   {
