@@ -79,12 +79,12 @@ export interface Revoker {
   /**
    * Expects the right again, inside the transaction: the call may have waited since it was decided.
    *
-   * @param holder of the token; `undefined`: they are not known
+   * @param findHolder of the token; `undefined`: they are not known
    * @throws CallError where the right was lost meanwhile, or does not reach that far
    */
   readonly expectRight: (
     records: DirectoryRecords,
-    holder: Promise<UserRecord | undefined>,
+    findHolder: () => Promise<UserRecord | undefined>,
   ) => MaybePromise<void>
 }
 
@@ -104,10 +104,13 @@ export function revokingUser(
   return {
     author: authorOf(requester, 'revocations'),
     hold: holdOf(requester),
-    expectRight: async (records, holder) => {
-      const current = await confirmUser(services, requester, records, credential)
+    expectRight: async (records, findHolder) => {
+      const [current, holder] = await Promise.all([
+        confirmUser(services, requester, records, credential),
+        findHolder(),
+      ])
       authorizeRevocation(current, token)
-      if ((await holder)?.owner) authorizeAsOwner(current)
+      if (holder?.owner) authorizeAsOwner(current)
     },
   }
 }
@@ -132,16 +135,11 @@ export function revokeInDirectory(
     const holders = holderId === undefined || userIds.length === 0 ? [] : [holderId]
     // A change whose author presented the token ends first.
     change.writer.hold({ ...hold, userIds: [...userIds, ...holders], alone: [tokenId] })
-    const found = Promise.all([
-      holderId === undefined ? undefined : records.userById(holderId),
-      // Survives: `account === ''` → `true`. The directory would say the same of a token that is known.
-      account === '' ? records.tokenById(tokenId) : undefined,
-    ])
-    await expectRight(
-      records,
-      found.then(([holder]) => holder),
-    )
-    const [, known] = await found
+    // Survives: `account === ''` → `true`. The directory would say the same of a token that is known.
+    const finding = account === '' ? records.tokenById(tokenId) : undefined
+    finding?.catch(() => {})
+    await expectRight(records, async () => (holderId === undefined ? undefined : records.userById(holderId)))
+    const known = await finding
     return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
   })
 }
