@@ -123,11 +123,12 @@ async function setUpPostgres(
     const user = { name: 'job', type: 'service_user', passwordHash: 'there are no logins' } as const
     const id = await change.createUser(account, user)
     await change.setPermissions({ id, account: tokens.account, name: user.name }, [{ scope: 'account' }])
-    return { sub: id, name: user.name, gen: 1, seq: await change.records.changeNumber() }
+    return { sub: id, name: user.name, gen: 1 }
   })
+  const seq = await store.records.changeNumber()
   const server = await startSidecarOn(folder, { environment: { PORTCULLIS_DIRECTORY_URL: url } })
   const sidecar = await contend(server, server.ready.grpc, stack)
-  return warm(sidecar, await tokens.heldBy(holder, sidecar.load), count, store)
+  return warm(sidecar, await tokens.heldBy({ ...holder, seq }, sidecar.load), count, store)
 }
 
 /** The sidecar has seen every token of the rotation then. */

@@ -339,13 +339,13 @@ class Fleet {
 
   async #largeChange(records: number): Promise<void> {
     await this.#store.change('a benchmark', async ({ writer }) => {
-      await writer.queries.all(
+      writer.last(
         `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
          SELECT :at, 'a benchmark', 'service_user.disable', 'fleet', '', '{}', 'user:' || number
          FROM generate_series(1, :records) AS number`,
         { at: writer.nowMs, records: records - 1 },
       )
-      await writer.record('account.enable', { account: 'fleet', name: 'fleet' })
+      writer.record('account.enable', { account: 'fleet', name: 'fleet' })
     })
   }
 

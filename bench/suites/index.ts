@@ -2,6 +2,7 @@
 import type { Suite } from '../harness/suite.ts'
 import { changesSuite } from './changes.ts'
 import { clientsSuite } from './clients.ts'
+import { distanceSuite } from './distance.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
@@ -29,6 +30,7 @@ export const suites: readonly Suite[] = [
   transportSuite,
   tokensSuite,
   changesSuite,
+  distanceSuite,
   fleetSuite,
   issueSuite,
   upstreamSuite,

@@ -171,7 +171,7 @@ export class ApplicationCredentialChange {
       created_at_ms: nowMs,
       expires_at_us: credential.expiresAt ? columnOf(credential.expiresAt) : null,
     })
-    await writer.record(
+    writer.record(
       'application_credential.create',
       { account: user.account, name: id },
       { user: user.name, name: credential.name, project_id: credential.projectId },
@@ -189,7 +189,7 @@ export class ApplicationCredentialChange {
       'INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :now) ON CONFLICT DO NOTHING',
       { token: revocation, now: nowMs },
     )
-    await writer.record(
+    writer.record(
       'application_credential.delete',
       { account, name: id, id: revocation },
       { user: userName, name },

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { randomText } from '../base/random-text.ts'
 import type { ChangeAuthor } from './author.ts'
-import { ChangeWriter } from './change-writer.ts'
-import { NoSuchProject, type Queries } from './database.ts'
+import { ChangeWriter, UNNUMBERED } from './change-writer.ts'
+import { NoSuchProject, type Queries, type Transaction } from './database.ts'
 import {
   type AccountRecord,
   ADMINISTRATOR_ROLE,
@@ -38,17 +38,17 @@ export class DirectoryChange {
   /** Users without an earlier credential: this transaction created them, or ended their credentials. */
   readonly #withoutCredentials = new Set<string>()
 
-  constructor(queries: Queries, context: ChangeContext) {
-    this.records = new DirectoryRecords(queries)
-    this.writer = new ChangeWriter(queries, context.author, context.nowMs)
-    this.#queries = queries
+  constructor(transaction: Transaction, context: ChangeContext) {
+    this.records = new DirectoryRecords(transaction)
+    this.writer = new ChangeWriter(transaction, context.author, context.nowMs)
+    this.#queries = transaction
     this.#context = context
   }
 
   async createAccount(account: string): Promise<void> {
     const id = newId()
     await this.writer.insert('accounts', { id, account, created_at_ms: this.#context.nowMs })
-    await this.writer.record('account.create', { account, name: account, id })
+    this.writer.record('account.create', { account, name: account, id })
   }
 
   /**
@@ -57,8 +57,13 @@ export class DirectoryChange {
    */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
     const action = enabled ? 'account.enable' : 'account.disable'
-    const since = await this.writer.record(action, { account, name: account, id })
-    await this.writer.update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
+    this.writer.record(action, { account, name: account, id })
+    await this.#setEnabled('accounts', id, enabled)
+  }
+
+  async #setEnabled(table: 'accounts' | 'projects', id: string, enabled: boolean): Promise<void> {
+    await this.writer.update(table, id, enabled ? { enabled: 1 } : { enabled: 0, since: UNNUMBERED })
+    if (!enabled) this.writer.fillIn(table, 'id', 'since', id)
   }
 
   /**
@@ -67,7 +72,7 @@ export class DirectoryChange {
    */
   async deleteAccount({ id, account }: AccountRecord): Promise<void> {
     await this.writer.update('accounts', id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record('account.delete', { account, name: account, id })
+    this.writer.record('account.delete', { account, name: account, id })
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {
@@ -75,19 +80,19 @@ export class DirectoryChange {
     await this.writer.insert('projects', {
       ...{ id, account_id: account.id, name, created_at_ms: this.#context.nowMs },
     })
-    await this.writer.record('project.create', { account: account.account, name, id })
+    this.writer.record('project.create', { account: account.account, name, id })
   }
 
   /** Disabling a project revokes its IAM tokens for good. */
   async setProjectEnabled(project: ProjectRecord, enabled: boolean): Promise<void> {
-    const since = await this.writer.record(enabled ? 'project.enable' : 'project.disable', project)
-    await this.writer.update('projects', project.id, enabled ? { enabled: 1 } : { enabled: 0, since })
+    this.writer.record(enabled ? 'project.enable' : 'project.disable', project)
+    await this.#setEnabled('projects', project.id, enabled)
   }
 
   /** Deletes the project. A later project with the same name is a different one. */
   async deleteProject(project: ProjectRecord): Promise<void> {
     await this.writer.update('projects', project.id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record('project.delete', project)
+    this.writer.record('project.delete', project)
   }
 
   async createUser(
@@ -107,7 +112,7 @@ export class DirectoryChange {
       owner: user.owner ? 1 : 0,
       created_at_ms: this.#context.nowMs,
     })
-    await this.writer.record(
+    this.writer.record(
       `${user.type}.create`,
       { account: account.account, name: user.name, id },
       user.owner ? { owner: true } : {},
@@ -123,17 +128,17 @@ export class DirectoryChange {
         : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
       { id: user.id },
     )
-    const change = await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user)
-    if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account, change)
+    this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user)
+    if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
   /** Returns whether their rights rose and their factors have ended. */
   async setOwner(user: UserRecord, owner: boolean): Promise<boolean> {
     const rises = owner && !user.owner
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
-    const { change, ends } = await this.#recordGrant(user, 'set_owner', { owner }, rises)
-    if (user.owner && !owner) await this.#endInvitationsIn(user.account, change)
-    return ends
+    const ended = await this.#recordGrant(user, 'set_owner', { owner }, rises)
+    if (user.owner && !owner) await this.#endInvitationsIn(user.account)
+    return ended
   }
 
   /** Returns whether rights rose, which ends what the user logs in with. Owners have all of `iam.admin`. */
@@ -142,43 +147,42 @@ export class DirectoryChange {
     for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
     const [had, has] = [user.roles, roles].map((each) => each.includes(ADMINISTRATOR_ROLE))
     const rises = has === true && !administersAccount(user)
-    const { change, ends } = await this.#recordGrant(user, 'set_roles', { roles }, rises)
-    if (had && !has) await this.#endInvitationsIn(user.account, change)
-    return ends
+    const ended = await this.#recordGrant(user, 'set_roles', { roles }, rises)
+    if (had && !has) await this.#endInvitationsIn(user.account)
+    return ended
   }
 
   /** Returns whether their rights rose and their factors have ended. */
   async setValidator(user: UserRecord, validator: boolean): Promise<boolean> {
     await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
     const rises = validator && !user.validator
-    const { ends } = await this.#recordGrant(user, 'set_validator', { validator }, rises)
-    return ends
+    return this.#recordGrant(user, 'set_validator', { validator }, rises)
   }
 
-  /**
-   * Records what a user was given. If rights rise, their factors end. Returns the number of the change, and
-   * whether they ended.
-   */
+  /** Records what a user was given. If rights rise, their factors end. Returns whether they rose. */
   async #recordGrant(
     user: UserRecord,
     verb: 'set_owner' | 'set_roles' | 'set_validator',
     grant: object,
     rises: boolean,
-  ): Promise<{ readonly change: number; readonly ends: boolean }> {
+  ): Promise<boolean> {
     const ends = rises && !this.#withoutCredentials.has(user.id)
     const details = { ...grant, ...(ends && { credentials_ended: true }) }
-    const change = await this.writer.record(`${user.type}.${verb}`, user, details)
-    if (ends) await this.writer.endCredentialsOf(user.id)
-    if (ends) this.#withoutCredentials.add(user.id)
-    return { change, ends }
+    this.writer.record(`${user.type}.${verb}`, user, details)
+    if (!ends) return false
+    await this.writer.endCredentialsOf(user.id)
+    this.#withoutCredentials.add(user.id)
+    return true
   }
 
   /** A former administrator of the account may have kept an invitation. The author of each is not stored. */
-  async #endInvitationsIn(account: string, since: number): Promise<void> {
-    await this.#queries.all(
-      'UPDATE accounts SET invitations_since = :since WHERE account = :account AND deleted_at_ms IS NULL',
-      { account, since },
+  async #endInvitationsIn(account: string): Promise<void> {
+    const [ended] = await this.#queries.all(
+      `UPDATE accounts SET invitations_since = :since WHERE account = :account AND deleted_at_ms IS NULL
+       RETURNING id`,
+      { account, since: UNNUMBERED },
     )
+    if (ended !== undefined) this.writer.fillIn('accounts', 'id', 'invitations_since', text(ended.id))
   }
 
   /**
@@ -191,47 +195,58 @@ export class DirectoryChange {
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
   ): Promise<void> {
-    const now = await this.writer.record('service_user.set_permissions', user, { permissions })
-    const accountWide = permissions.some(({ scope }) => scope === 'account')
-    const accountSince = await this.#setAccountPermission(user.id, accountWide, now)
-    const held = await this.#queries.all(
-      'DELETE FROM project_permissions WHERE user_id = :user RETURNING project_id, selected_since, access_since',
-      { user: user.id },
-    )
-    const before = new Map(held.map((row) => [text(row.project_id), row]))
+    this.writer.record('service_user.set_permissions', user, { permissions })
     const selected = new Set(
       permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
     )
-    for (const name of selected) {
-      const project = await this.records.project(user.account, name)
-      if (project === undefined) throw new NoSuchProject(user.account, name)
-      const row = before.get(project.id)
-      before.delete(project.id)
-      await this.writer.insert('project_permissions', {
-        user_id: user.id,
-        project_id: project.id,
-        selected_since: optionalNumber(row?.selected_since) ?? now,
-        access_since: Math.min(optionalNumber(row?.access_since) ?? now, accountSince ?? now),
+    const names = [...selected]
+    if (names.length > 0) this.writer.hold({ account: user.account, projects: names })
+    const accountWide = permissions.some(({ scope }) => scope === 'account')
+    const [found, accountSince, held] = await Promise.all([
+      Promise.all(names.map((name) => this.records.project(user.account, name))),
+      this.#setAccountPermission(user.id, accountWide),
+      this.#queries.all(
+        'DELETE FROM project_permissions WHERE user_id = :user RETURNING project_id, selected_since, access_since',
+        { user: user.id },
+      ),
+    ])
+    const before = new Map(held.map((row) => [text(row.project_id), row]))
+    const missing = found.indexOf(undefined)
+    if (missing !== -1) throw new NoSuchProject(user.account, names[missing] ?? '')
+    const kept = found
+      .flatMap((project) => (project === undefined ? [] : [project.id]))
+      .map((id) => {
+        const row = before.get(id)
+        before.delete(id)
+        return {
+          user_id: user.id,
+          project_id: id,
+          selected_since: optionalNumber(row?.selected_since) ?? UNNUMBERED,
+          access_since: Math.min(optionalNumber(row?.access_since) ?? UNNUMBERED, accountSince ?? UNNUMBERED),
+        }
       })
-    }
-    if (!accountWide) return
     // No longer selected, but the permission for the account gives the same access from this moment on.
-    for (const [id, row] of before)
-      await this.writer.insert('project_permissions', {
-        user_id: user.id,
-        project_id: id,
-        selected_since: null,
-        access_since: number(row.access_since),
-      })
+    const others = accountWide ? [...before] : []
+    const unselected = others.map(([id, row]) => ({
+      user_id: user.id,
+      project_id: id,
+      selected_since: null,
+      access_since: number(row.access_since),
+    }))
+    await Promise.all([...kept, ...unselected].map((row) => this.writer.insert('project_permissions', row)))
+    for (const column of ['selected_since', 'access_since'])
+      this.writer.fillIn('project_permissions', 'user_id', column, user.id)
   }
 
-  /** Returns since which change the user had the permission for the account before `now`, if at all. */
-  async #setAccountPermission(userId: string, wanted: boolean, now: number): Promise<number | undefined> {
+  /** Returns since which change the user had the permission for the account before this one, if at all. */
+  async #setAccountPermission(userId: string, wanted: boolean): Promise<number | undefined> {
     const [row] = await this.#queries.all('SELECT since FROM account_permissions WHERE user_id = :user', {
       user: userId,
     })
-    if (row === undefined && wanted)
-      await this.writer.insert('account_permissions', { user_id: userId, since: now })
+    if (row === undefined && wanted) {
+      await this.writer.insert('account_permissions', { user_id: userId, since: UNNUMBERED })
+      this.writer.fillIn('account_permissions', 'user_id', 'since', userId)
+    }
     if (row !== undefined && !wanted)
       await this.#queries.all('DELETE FROM account_permissions WHERE user_id = :user', { user: userId })
     return optionalNumber(row?.since)
@@ -242,7 +257,7 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash, generation = generation + 1 WHERE id = :id',
       { id: user.id, hash: passwordHash },
     )
-    await this.writer.record('service_user.replace_password', user)
+    this.writer.record('service_user.replace_password', user)
   }
 
   /** Stores a new hash of the same password, unless it was replaced meanwhile. Tokens stay active. */
@@ -251,13 +266,13 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
       { id: user.id, hash, before: user.passwordHash },
     )
-    if (stored !== undefined) await this.writer.record('service_user.rehash_password', user)
+    if (stored !== undefined) this.writer.record('service_user.rehash_password', user)
   }
 
   async deleteUser(user: UserRecord): Promise<void> {
     await this.writer.update('users', user.id, { deleted_at_ms: this.#context.nowMs })
-    const change = await this.writer.record(`${user.type}.delete`, user)
-    if (administersAccount(user)) await this.#endInvitationsIn(user.account, change)
+    this.writer.record(`${user.type}.delete`, user)
+    if (administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
   /** @param token contains the token's hash and the fingerprint of the pepper that was used for it */
@@ -280,7 +295,7 @@ export class DirectoryChange {
       ...{ id, user_id: user.id, created_at_ms: this.#context.nowMs },
     })
     const subject = { account: user.account, name: token.name, id }
-    await this.writer.record('static_token.create', subject, {
+    this.writer.record('static_token.create', subject, {
       ...{ user: user.name, user_id: user.id },
       ...(lastFour !== '' && { last_four: lastFour }),
       ...(note !== '' && { note }),
@@ -304,19 +319,19 @@ export class DirectoryChange {
     await this.writer.insert('panel_tokens', {
       ...{ user_id: user.id, project_id: projectId, claims, token_id: tokenId },
     })
-    await this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
+    this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
   }
 
   /** Changes nothing, but records that a credential was given out again. */
   async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
-    await this.writer.record('control_panel_user.copy_token', user, { token_id: tokenId })
+    this.writer.record('control_panel_user.copy_token', user, { token_id: tokenId })
   }
 
   /** Replaces all address ranges. Without any range the account has no restriction. */
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
     for (const cidr of new Set(cidrs)) await this.writer.insert('address_rules', { account_id: id, cidr })
-    await this.writer.record('address_restriction.set', { account, name: account, id }, { cidrs })
+    this.writer.record('address_restriction.set', { account, name: account, id }, { cidrs })
   }
 
   /**
@@ -326,22 +341,26 @@ export class DirectoryChange {
    */
   async revoke(tokenId: string, account: string, holderId?: string): Promise<number> {
     const { nowMs } = this.#context
-    const [added] = await this.#queries.all(
-      `INSERT INTO revocations (token_id, revoked_at_ms, change_number)
-       VALUES (:token, :now, CASE WHEN NOT EXISTS (SELECT 1 FROM static_tokens WHERE id = :token)
-         THEN (${LAST_CHANGE}) END)
-       ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
-      { token: tokenId, now: nowMs },
-    )
-    if (added !== undefined) {
-      const [key] = await this.#queries.all(
-        `UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL
-         RETURNING name, user_id`,
+    // At the same time: where there was a revocation already, the static token has it as well.
+    const [[added], [key], holder] = await Promise.all([
+      this.#queries.all(
+        `INSERT INTO revocations (token_id, revoked_at_ms, change_number)
+         VALUES (:token, :now, CASE WHEN NOT EXISTS (SELECT 1 FROM static_tokens WHERE id = :token)
+           THEN (${LAST_CHANGE}) END)
+         ON CONFLICT DO NOTHING RETURNING revoked_at_ms`,
         { token: tokenId, now: nowMs },
-      )
-      const holder = await this.writer.namedUser(key === undefined ? holderId : text(key.user_id))
+      ),
+      this.#queries.all(
+        `UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL
+         RETURNING name, user_id, (SELECT users.name FROM users WHERE users.id = user_id) AS user_name`,
+        { token: tokenId, now: nowMs },
+      ),
+      this.writer.namedUser(holderId),
+    ])
+    if (added !== undefined) {
       const subject = { account, name: key === undefined ? tokenId : text(key.name), id: tokenId }
-      await this.writer.record('token.revoke', subject, holder)
+      const named = key && { user: text(key.user_name), user_id: text(key.user_id) }
+      this.writer.record('token.revoke', subject, named ?? holder)
       return nowMs
     }
     this.writer.repeat('token.revoke', { account, name: tokenId, id: tokenId })
@@ -356,18 +375,19 @@ export class DirectoryChange {
    * becomes empty, so the numbers of changes go on rising.
    */
   async forgetAudit(through: number, file: string): Promise<void> {
-    const { lift, restore } = AUDIT_PROTECTION[this.#context.dialect]
-    await this.#queries.all(lift)
-    const deleted = await this.#queries.all(
-      'DELETE FROM audit WHERE sequence <= :through RETURNING sequence',
-      {
-        through,
-      },
+    // Another process may move the same records.
+    this.writer.hold({ alone: ['the beginning of the audit trail'] })
+    const [counted] = await this.#queries.all(
+      'SELECT COUNT(*) AS records FROM audit WHERE sequence <= :through',
+      { through },
     )
-    await this.#queries.all(restore)
-    if (deleted.length === 0) return
-    const details = { through, records: deleted.length }
-    await this.writer.record('audit.archive', { account: '', name: file }, details)
+    const records = number(counted?.records)
+    if (records === 0) return
+    const { lift, restore } = AUDIT_PROTECTION[this.#context.dialect]
+    this.writer.last(lift, {})
+    this.writer.last('DELETE FROM audit WHERE sequence <= :through', { through })
+    this.writer.last(restore, {})
+    this.writer.record('audit.archive', { account: '', name: file }, { through, records })
   }
 }
 

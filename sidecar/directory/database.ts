@@ -4,6 +4,7 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { AuditRecord } from './directory.ts'
 import type { Changes } from './feed/changes.ts'
 import type { FeedRecord } from './feed/touches.ts'
+import type { Hold } from './hold.ts'
 import type { Dialect } from './schema.ts'
 
 export type Value = string | number | null | Buffer
@@ -14,6 +15,27 @@ export type Parameters = Readonly<Record<string, Value>>
 export interface Queries {
   /** Runs one statement and returns its rows. @throws CallError if the database does not answer */
   all(sql: string, parameters?: Parameters): MaybePromise<Record<string, unknown>[]>
+}
+
+/** A step of the end of a change: a record of the audit trail, or a statement. */
+export type LastStep =
+  | { readonly record: Readonly<Record<string, string | number | null>> }
+  | { readonly statement: readonly [sql: string, parameters: Parameters] }
+
+/** The queries of a change. */
+export interface Transaction extends Queries {
+  /**
+   * Holds what later statements read. Returns the ids of the rows. Always the same order, so that changes do
+   * not wait for one another in a circle: names, the account, users, projects, the session. Absent: changes
+   * run one at a time.
+   */
+  readonly hold?: ((what: Hold) => Promise<ReadonlySet<string>>) | undefined
+  /**
+   * Runs the last steps and commits, in one message: the order of changes is locked for the time that the
+   * database takes for it, however far away it is. Returns the numbers of the records. Absent: the steps are
+   * statements like the others.
+   */
+  readonly commit?: ((steps: readonly LastStep[]) => Promise<readonly number[]>) | undefined
 }
 
 export interface Database extends Queries {
@@ -30,11 +52,16 @@ export interface Database extends Queries {
   readonly changes: Changes
   /**
    * Runs `work` in one transaction: either all of its changes take effect, or none. Reads outside never see
-   * half of it. Transactions run one at a time, so that what `work` reads is still true when it writes.
+   * half of it. Its records have numbers in the order of the commits. Each fact that `work` has read of what
+   * it holds is still true when it ends. It runs again if changes waited for one another in a circle, and the
+   * database ended this one.
    *
-   * @param recorded what `work` has recorded so far
+   * @param recorded what may have been committed so far
    */
-  transaction<T>(work: (queries: Queries) => Promise<T>, recorded: () => readonly FeedRecord[]): Promise<T>
+  transaction<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    recorded: () => readonly FeedRecord[],
+  ): Promise<T>
   /**
    * Keeps outside the database what a transaction has made, and that it is known here. Resolves when both are
    * on the disk: the change is acknowledged then. Absent if the database is a file of this host.

@@ -33,7 +33,7 @@ export class FactorChange {
       ...{ user_id: user.id, secret: code.secret, sealed_with: code.sealedWith, last_step: step },
       created_at_ms: this.#writer.nowMs,
     })
-    await this.#writer.record('control_panel_user.set_code', user)
+    this.#writer.record('control_panel_user.set_code', user)
   }
 
   /** Whether there was one. */
@@ -41,7 +41,7 @@ export class FactorChange {
     const [deleted] = await this.#all('DELETE FROM panel_codes WHERE user_id = :user RETURNING user_id', {
       user: user.id,
     })
-    if (deleted !== undefined) await this.#writer.record('control_panel_user.delete_code', user)
+    if (deleted !== undefined) this.#writer.record('control_panel_user.delete_code', user)
     return deleted !== undefined
   }
 
@@ -65,7 +65,7 @@ export class FactorChange {
       ...{ id, user_id: user.id, name, public_key: publicKey, counter },
       ...{ transports: transports.join(' '), created_at_ms: this.#writer.nowMs },
     })
-    await this.#writer.record('control_panel_user.add_passkey', user, { name, id })
+    this.#writer.record('control_panel_user.add_passkey', user, { name, id })
   }
 
   /** Whether the user had it. */
@@ -76,7 +76,7 @@ export class FactorChange {
     )
     if (deleted === undefined) return false
     const { name } = deleted
-    await this.#writer.record('control_panel_user.delete_passkey', user, { name, id })
+    this.#writer.record('control_panel_user.delete_passkey', user, { name, id })
     return true
   }
 

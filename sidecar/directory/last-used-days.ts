@@ -17,13 +17,16 @@ const RAISE = `
  */
 export async function raiseLastUsedDays(queries: Queries, days: ReadonlyMap<string, number>): Promise<void> {
   const byDay = Map.groupBy(days, ([, day]) => day)
-  for (const [day, tokens] of byDay)
-    for (let start = 0; start < tokens.length; start += TOKENS_AT_ONCE) {
-      const ids = tokens.slice(start, start + TOKENS_AT_ONCE).map(([id]) => id)
+  for (const [day, tokens] of byDay) {
+    // In the same order in all processes, so that they do not wait for one another in a circle.
+    const sorted = tokens.map(([id]) => id).sort()
+    for (let start = 0; start < sorted.length; start += TOKENS_AT_ONCE) {
+      const ids = sorted.slice(start, start + TOKENS_AT_ONCE)
       await queries.all(RAISE, { day, ...placesOf(ids) })
       // A statement on a file blocks this process for some milliseconds.
       await otherWork()
     }
+  }
 }
 
 /** Where there are fewer tokens, the first one takes the other places too. */

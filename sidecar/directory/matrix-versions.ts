@@ -98,7 +98,7 @@ export async function putInForce(
   await keep(writer, { matrix, action, reason })
   const recorded = action === 'promoted' ? 'matrix.promote' : 'matrix.roll_back'
   const name = matrix?.digest ?? 'the matrices of the configurations'
-  await writer.record(recorded, { account: '', name, id: matrix?.digest ?? 'configured' }, { reason })
+  writer.record(recorded, { account: '', name, id: matrix?.digest ?? 'configured' }, { reason })
 }
 
 /** Keeps what a configuration had put in force before the first promotion, so that it can come back. */

@@ -58,7 +58,7 @@ export class PanelChange {
       created_at_ms: nowMs,
       ends_at_ms: link.endsAtMs,
     })
-    await this.#writer.record(LINK_ACTIONS[link.purpose], user)
+    this.#writer.record(LINK_ACTIONS[link.purpose], user)
   }
 
   /** A link works once. */
@@ -73,14 +73,14 @@ export class PanelChange {
   async acceptInvitation(user: UserRecord, passwordHash: string): Promise<void> {
     await this.#writer.endCredentialsOf(user.id)
     await this.#setPassword(user, passwordHash)
-    await this.#writer.record('control_panel_user.accept_invitation', user)
+    this.#writer.record('control_panel_user.accept_invitation', user)
   }
 
   /** Gives the user another password, and ends their sessions but the one in which they asked for it. */
   async replacePassword(user: UserRecord, passwordHash: string, sessionId: string): Promise<void> {
     await this.#setPassword(user, passwordHash)
     await this.endSessionsOf(user.id, sessionId)
-    await this.#writer.record('control_panel_user.replace_password', user)
+    this.#writer.record('control_panel_user.replace_password', user)
   }
 
   async #setPassword(user: UserRecord, passwordHash: string): Promise<void> {
@@ -97,7 +97,7 @@ export class PanelChange {
       'UPDATE panel_passwords SET hash = :hash WHERE user_id = :user AND hash = :before RETURNING user_id',
       { user: user.id, hash, before },
     )
-    if (stored !== undefined) await this.#writer.record('control_panel_user.rehash_password', user)
+    if (stored !== undefined) this.#writer.record('control_panel_user.rehash_password', user)
   }
 
   /** Begins a session. Returns its id. */
@@ -118,8 +118,8 @@ export class PanelChange {
     })
     const details = { session_id: id, way }
     if ('digest' in holder)
-      await this.#writer.record('caller.log_in', { account: '', name: holder.caller }, details)
-    else await this.#writer.record('control_panel_user.log_in', holder, details)
+      this.#writer.record('caller.log_in', { account: '', name: holder.caller }, details)
+    else this.#writer.record('control_panel_user.log_in', holder, details)
     return id
   }
 
@@ -173,8 +173,8 @@ export class PanelChange {
     await this.#remove(session.id)
     const details = { session_id: session.id }
     if (session.holder === 'caller')
-      await this.#writer.record('caller.log_out', { account: '', name: caller }, details)
-    else await this.#writer.record('control_panel_user.log_out', session.user, details)
+      this.#writer.record('caller.log_out', { account: '', name: caller }, details)
+    else this.#writer.record('control_panel_user.log_out', session.user, details)
   }
 
   /** A session of the same browser begins in its place. */
@@ -189,7 +189,7 @@ export class PanelChange {
       { id, user: user.id },
     )
     if (ended.length === 0) return false
-    await this.#writer.record('control_panel_user.end_session', user, { session_id: id })
+    this.#writer.record('control_panel_user.end_session', user, { session_id: id })
     return true
   }
 

@@ -2,20 +2,20 @@
  * PostgreSQL as the directory's database: one directory that several hosts share. Every change sends a
  * notification in its own transaction, which says what it touched.
  */
-import pLimit from 'p-limit'
-import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
+import pLimit, { type LimitFunction } from 'p-limit'
+import { Pool, type PoolClient } from 'pg'
 import { type CallError, callError } from '../base/call-error.ts'
-import { expectInRange } from './column-ranges.ts'
-import type { Database, Parameters, Queries } from './database.ts'
+import type { Database, Parameters, Transaction } from './database.ts'
 import type { AuditRecord } from './directory.ts'
 import { NotifiedChanges } from './feed/notified-changes.ts'
 import { type FeedRecord, isOfChange } from './feed/touches.ts'
-import { isThere, LAST_CHANGE_KNOWN, lastChangeOf, presenceQuery } from './last-change.ts'
+import { isThere, lastChangeOf, presenceQuery } from './last-change.ts'
 import { numberParameters } from './named-parameters.ts'
 import { ChangeListener } from './notification-listener.ts'
 import { Patience } from './patience.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
-import { GRACE_MS, ServerClient, type ServerOptions, Servers } from './postgres-servers.ts'
+import { ServerClient, type ServerOptions, Servers } from './postgres-servers.ts'
+import { CHANNEL, inRange, LOCK, PostgresTransaction } from './postgres-transaction.ts'
 import { number } from './rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { URL_KEY } from './snapshot.ts'
@@ -32,7 +32,7 @@ export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs'
   readonly poolSize: number
   /**
    * Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for
-   * changes of other hosts.
+   * changes of other hosts. A whole change may take six times as long.
    */
   readonly changeTimeoutMs?: number
 }
@@ -57,17 +57,12 @@ const CHANGES_WAITING_MAX = 1_000
 const CONNECTION_LIFETIME_SECONDS = 300
 const CONNECTION_IDLE_MS = 60_000
 
-/** Every change and every migration takes this lock. Its number is made of the letters `portcull`. */
-export const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
-const CHANNEL = 'portcullis_directory'
-/** A notification without records: which change was the last one, so that every process reads what is new. */
-export const NOTIFY = `SELECT pg_notify('${CHANNEL}', COALESCE((${LAST_CHANGE_KNOWN}), ''))`
-/** A change ends with this: number and time of the change before it, and its records. */
-const NOTIFY_RECORDS = `
-  SELECT pg_notify('${CHANNEL}', COALESCE(
-    (SELECT sequence || ' ' || at_ms FROM audit WHERE sequence < $1 ORDER BY sequence DESC LIMIT 1), '0 0') || ' ' || $2)`
-/** PostgreSQL takes less than 8,000 bytes. Longer records are read by each process. */
-const NOTIFICATION_BYTES_MAX = 7_900
+/** Changes at the same time, as far as connections for queries are left. */
+const CHANGES_AT_ONCE = 2
+/** How often a change runs again that waited for others in a circle. */
+const REPEATED_MAX = 3
+/** How much longer a whole change may take than one of its statements. */
+const STATEMENTS_OF_CHANGE = 6
 
 /**
  * Connects, and migrates the directory to the current schema.
@@ -93,7 +88,9 @@ class Postgres implements PostgresDatabase {
   readonly dialect = 'postgres'
   readonly #servers: Servers
   readonly #pool: Pool
-  readonly #oneAtATime = pLimit(1)
+  readonly #changing: LimitFunction
+  /** Those that run or wait. */
+  readonly #ongoing = new Set<Promise<unknown>>()
   readonly #listener: ChangeListener
   readonly verifying: Patience
   readonly changes: NotifiedChanges
@@ -127,6 +124,7 @@ class Postgres implements PostgresDatabase {
     })
     this.#closeTimeoutMs = timeoutMs
     this.#changeTimeoutMs = changeTimeoutMs
+    this.#changing = pLimit(Math.max(1, Math.min(CHANGES_AT_ONCE, poolSize - 1)))
     const pool = new Pool({
       Client: class extends ServerClient {
         constructor() {
@@ -187,27 +185,16 @@ class Postgres implements PostgresDatabase {
     }
   }
 
-  /**
-   * Changes run one at a time, so they use at most one connection of the pool. The others stay free for
-   * queries.
-   */
+  /** Few changes run at the same time, so that the other connections of the pool stay free for queries. */
   async transaction<T>(
-    work: (queries: Queries) => Promise<T>,
+    work: (transaction: Transaction) => Promise<T>,
     recorded: () => readonly FeedRecord[],
   ): Promise<T> {
-    if (this.#oneAtATime.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
+    if (this.#changing.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
     let heard: Promise<void> | undefined
-    const changed = this.#oneAtATime(async () => {
+    const changed = this.#changing(async () => {
       try {
-        const result = await this.#inTransaction(this.#changeTimeoutMs, async (run) => {
-          const made = await work({
-            all: async (sql, parameters = {}) =>
-              inRange((await run(numberParameters('$', sql, parameters))).rows),
-          })
-          const records = recorded().filter(isOfChange)
-          if (records.length > 0) await run(notificationOf(records))
-          return made
-        })
+        const result = await this.#inTransaction(this.#changeTimeoutMs, work)
         const last = recorded().findLast(isOfChange)
         if (last !== undefined) this.#servers.known.note(last)
         return result
@@ -216,10 +203,12 @@ class Postgres implements PostgresDatabase {
         heard = this.hear(recorded())
       }
     })
+    this.#ongoing.add(changed)
     // Other changes go on meanwhile.
     try {
       return await changed
     } finally {
+      this.#ongoing.delete(changed)
       await heard
     }
   }
@@ -271,40 +260,26 @@ class Postgres implements PostgresDatabase {
   }
 
   /**
-   * Runs one transaction at a time across all processes. So what a transaction reads is still true when it
-   * writes, the audit trail is numbered in the order of the commits, and no transaction must be retried. The
-   * isolation level is READ COMMITTED: each statement sees everything that was committed before the lock was
-   * taken. A snapshot of the first statement would be older than the lock.
+   * The isolation level is READ COMMITTED: each statement sees everything that was committed before the locks
+   * that its transaction holds were taken. A snapshot of the first statement would be older than they.
    */
-  async #inTransaction<T>(statementMs: number, work: (run: Run) => Promise<T>): Promise<T> {
-    const connection = await this.#connect()
-    let connectionLost = false
-    const run: Run = async (statement) => {
-      const query = {
-        ...(typeof statement === 'string' ? { text: statement } : statement),
-        query_timeout: statementMs + GRACE_MS,
-      }
+  async #inTransaction<T>(
+    statementMs: number,
+    work: (transaction: PostgresTransaction) => Promise<T>,
+  ): Promise<T> {
+    const limits = { statementMs, wholeMs: statementMs * STATEMENTS_OF_CHANGE }
+    for (let repeated = 0; ; repeated++) {
+      const connection = await this.#connect()
+      const transaction = new PostgresTransaction(connection, limits)
       try {
-        return await connection.query<Record<string, unknown>>(query)
+        return await work(transaction)
       } catch (error) {
-        connectionLost ||= serverCode(error) === undefined
-        throw toDirectoryError(error)
+        await transaction.rollBack()
+        if (!transaction.deadlocked || repeated === REPEATED_MAX) throw error
+      } finally {
+        connection.release(transaction.connectionLost)
+        if (transaction.connectionLost) this.#closeIdle()
       }
-    }
-    try {
-      await run('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
-      await run(`SET LOCAL statement_timeout = ${statementMs}`)
-      await run(LOCK)
-      const result = await work(run)
-      await run('COMMIT')
-      return result
-    } catch (error) {
-      // If the connection is lost, the server rolls back itself.
-      if (!connectionLost) await run('ROLLBACK').catch(() => {})
-      throw error
-    } finally {
-      connection.release(connectionLost)
-      if (connectionLost) this.#closeIdle()
     }
   }
 
@@ -319,13 +294,17 @@ class Postgres implements PostgresDatabase {
       throw new Error(`${URL_KEY}: expected a database whose encoding is UTF8, found ${found?.encoding}`)
     // A directory with the current schema can be used without the right to create tables.
     if (found.versions !== null && stepsFrom(await this.all(VERSION)).length === 0) return
-    await this.#inTransaction(MIGRATION_STATEMENT_MS, async (run) => {
+    await this.#inTransaction(MIGRATION_STATEMENT_MS, async (transaction) => {
+      const run = (text: string) => transaction.run({ text })
+      await run(LOCK)
       await run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)')
       const steps = stepsFrom((await run(VERSION)).rows)
-      if (steps.length === 0) return
-      for (const step of steps) await run(step)
-      await run('DELETE FROM schema_version')
-      await run(`INSERT INTO schema_version (version) VALUES (${SCHEMA_VERSION})`)
+      for (const step of steps) await transaction.script(step)
+      if (steps.length > 0) {
+        await run('DELETE FROM schema_version')
+        await run(`INSERT INTO schema_version (version) VALUES (${SCHEMA_VERSION})`)
+      }
+      await transaction.commit([])
     })
   }
 
@@ -363,7 +342,8 @@ class Postgres implements PostgresDatabase {
       this.verifying.close()
       await this.#listener.close()
       // Waiting changes finish first.
-      await this.#oneAtATime(() => this.#end())
+      await Promise.allSettled(this.#ongoing)
+      await this.#end()
     })()
     return this.#closing
   }
@@ -381,15 +361,6 @@ class Postgres implements PostgresDatabase {
   }
 }
 
-function notificationOf(records: readonly FeedRecord[]): QueryConfig {
-  const [first] = records
-  const text = JSON.stringify(records)
-  if (first === undefined || Buffer.byteLength(text) > NOTIFICATION_BYTES_MAX) return { text: NOTIFY }
-  return { text: NOTIFY_RECORDS, values: [first.sequence, text] }
-}
-
-type Run = (statement: string | QueryConfig) => Promise<QueryResult<Record<string, unknown>>>
-
 const VERSION = 'SELECT version FROM schema_version'
 
 /** The migration steps to run. Without a row the version is 0. */
@@ -399,13 +370,4 @@ function stepsFrom([row]: readonly { readonly version?: unknown }[]): string[] {
 
 function tooMany(what: string): CallError {
   return callError('DIRECTORY_EXHAUSTED', { what })
-}
-
-/** @throws CallError if a number of a row is outside of its range */
-function inRange(rows: Record<string, unknown>[]): Record<string, unknown>[] {
-  try {
-    return rows.map(expectInRange)
-  } catch (error) {
-    throw toDirectoryError(error)
-  }
 }

@@ -48,6 +48,8 @@ export async function removeRows(
   for (const step of STEPS)
     for (let rest = true; rest && proceed(); ) {
       const part = await change(async ({ writer }) => {
+        // One at a time: each deletes many rows.
+        writer.hold({ alone: ['rows to remove'] })
         const part = new Part(writer.queries)
         return { rest: await step(part, times), removed: part.removed }
       })
@@ -57,7 +59,7 @@ export async function removeRows(
   while (proceed() && (await shrink())) await otherWork()
   if (Object.keys(removed).length > 0)
     await change(async ({ writer }) => {
-      await writer.record('directory.remove', { account: '', name: 'directory' }, removed)
+      writer.record('directory.remove', { account: '', name: 'directory' }, removed)
     })
   return removed
 }

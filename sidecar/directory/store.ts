@@ -5,15 +5,15 @@ import { FairQueue } from '../base/fair-queue.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { CHANGE_LANES, type ChangeAuthor, type ChangeLane } from './author.ts'
 import { DirectoryChange } from './change.ts'
-import type { Database, Queries } from './database.ts'
+import type { Database, Queries, Transaction } from './database.ts'
 import type { Directory } from './directory.ts'
 import type { FeedRecord } from './feed/touches.ts'
 import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
 
 /**
- * How many changes are in progress at the same time. They are written one after the other: the next one is
- * written while the one before waits for the disk and its acknowledgement. That wait also is when this
+ * How many changes are in progress at the same time. On a file they are written one after the other: the next
+ * one is written while the one before waits for the disk and its acknowledgement. That wait also is when this
  * process answers other calls. With more of them, a revocation would wait for more changes.
  */
 const CHANGES_AT_ONCE = 2
@@ -75,11 +75,12 @@ export class DirectoryStore {
     let change: DirectoryChange | undefined
     const recorded = () => change?.writer.records ?? []
     try {
-      const made = await this.#database.transaction(async (queries) => {
-        const tracked = new FailureTrackingQueries(queries)
+      const made = await this.#database.transaction(async (transaction) => {
+        const tracked = new FailureTracking(transaction)
         change = new DirectoryChange(tracked, { author, nowMs: this.#now(), dialect })
-        const result = await work(change)
+        const result = await tracked.through(work(change))
         if (tracked.failure !== undefined) throw tracked.failure
+        await change.writer.end(tracked)
         return result
       }, recorded)
       await this.#database.keep?.(change?.writer.made ?? [])
@@ -115,21 +116,35 @@ export class DirectoryStore {
  * catches the error, and each statement after it fails in words of the database. With this class both hold
  * for every database, in the words of what failed first.
  */
-class FailureTrackingQueries implements Queries {
-  readonly #queries: Queries
+class FailureTracking implements Transaction {
+  readonly #transaction: Transaction
+  readonly hold: Transaction['hold']
+  readonly commit: Transaction['commit']
   failure: unknown
 
-  constructor(queries: Queries) {
-    this.#queries = queries
+  constructor(transaction: Transaction) {
+    const { hold, commit } = transaction
+    this.#transaction = transaction
+    this.hold = hold && ((what) => this.#tracked(() => hold.call(transaction, what)))
+    this.commit = commit?.bind(transaction)
   }
 
-  async all(...statement: Parameters<Queries['all']>): Promise<Record<string, unknown>[]> {
-    if (this.failure !== undefined) throw this.failure
+  all(...statement: Parameters<Queries['all']>): Promise<Record<string, unknown>[]> {
+    return this.#tracked(() => this.#transaction.all(...statement))
+  }
+
+  /** After a failure of the work, whatever of it goes on fails too: it would be beside the transaction. */
+  async through<T>(work: Promise<T>): Promise<T> {
     try {
-      return await this.#queries.all(...statement)
+      return await work
     } catch (error) {
       this.failure ??= error
       throw error
     }
+  }
+
+  async #tracked<T>(work: () => MaybePromise<T>): Promise<T> {
+    if (this.failure !== undefined) throw this.failure
+    return this.through((async () => work())())
   }
 }

@@ -38,7 +38,15 @@ export function tracedDatabase(database: Database, tracer: Tracer): Database {
     transaction: (work, recorded) =>
       tracer.within(
         () => change,
-        () => database.transaction((queries) => work(traced(queries)), recorded),
+        () =>
+          database.transaction((transaction) => {
+            const { hold, commit } = transaction
+            return work({
+              ...traced(transaction),
+              ...(hold && { hold: hold.bind(transaction) }),
+              ...(commit && { commit: commit.bind(transaction) }),
+            })
+          }, recorded),
       ),
     close: () => database.close(),
   }

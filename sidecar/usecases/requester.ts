@@ -14,6 +14,7 @@ import { callError } from '../base/call-error.ts'
 import type { IpAddress, Whereabouts } from '../base/ip-address.ts'
 import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
 import type { UserRecord } from '../directory/directory.ts'
+import type { Hold } from '../directory/hold.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
 import { type CallerCredentials, type Callers, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
 import type { Admitting, Clocked, Deciding, Recognizing } from './capabilities.ts'
@@ -204,6 +205,18 @@ export async function confirmRequester(
   if (requester.type === 'operator')
     return { ...requester, caller: services.callers.confirm(requester.caller) }
   return confirmUser(services, requester, records, ADMINISTRATIVE_CREDENTIAL)
+}
+
+/** The facts that the right of a requester rests on. A change holds them before it confirms the requester. */
+export function holdOf(requester: Requester): Hold {
+  const { session } = requester
+  const held = session && { session: session.hash }
+  if (requester.type === 'operator') return { ...held }
+  const { user, token } = requester
+  return {
+    ...{ account: user.account, userIds: [user.id], ...held },
+    ...(token && { tokens: [token.tokenId, ...(token.derivedFrom ?? [])] }),
+  }
 }
 
 async function confirmSession(

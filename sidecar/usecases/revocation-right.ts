@@ -6,10 +6,11 @@ import { callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { ChangeAuthor } from '../directory/author.ts'
 import type { UserRecord } from '../directory/directory.ts'
+import type { Hold } from '../directory/hold.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
 import type { Clocked, Deciding } from './capabilities.ts'
-import { authorOf, confirmUser, type UserByToken } from './requester.ts'
+import { authorOf, confirmUser, holdOf, type UserByToken } from './requester.ts'
 
 /** The asker of a revocation. */
 export type AskerClass =
@@ -73,13 +74,18 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
 /** The author of a revocation in the directory. */
 export interface Revoker {
   readonly author: ChangeAuthor
+  /** The facts that the right rests on besides the holder; default: none of the directory. */
+  readonly hold?: Hold
   /**
    * Expects the right again, inside the transaction: the call may have waited since it was decided.
    *
-   * @param holder of the token; `undefined`: they are not known
+   * @param findHolder of the token; `undefined`: they are not known
    * @throws CallError where the right was lost meanwhile, or does not reach that far
    */
-  readonly expectRight: (records: DirectoryRecords, holder: UserRecord | undefined) => MaybePromise<void>
+  readonly expectRight: (
+    records: DirectoryRecords,
+    findHolder: () => Promise<UserRecord | undefined>,
+  ) => MaybePromise<void>
 }
 
 /**
@@ -97,8 +103,12 @@ export function revokingUser(
   authorizeRevocation(requester, token)
   return {
     author: authorOf(requester, 'revocations'),
-    expectRight: async (records, holder) => {
-      const current = await confirmUser(services, requester, records, credential)
+    hold: holdOf(requester),
+    expectRight: async (records, findHolder) => {
+      const [current, holder] = await Promise.all([
+        confirmUser(services, requester, records, credential),
+        findHolder(),
+      ])
       authorizeRevocation(current, token)
       if (holder?.owner) authorizeAsOwner(current)
     },
@@ -116,14 +126,20 @@ interface Revocation {
 /** @returns when it was first revoked, in milliseconds since the epoch @throws CallError */
 export function revokeInDirectory(
   { directory }: Administration,
-  { author, expectRight }: Revoker,
+  { author, hold = {}, expectRight }: Revoker,
   { tokenId, account, holderId }: Revocation,
 ): Promise<number> {
   return changeDirectory(directory, author, async (change) => {
     const { records } = change
-    await expectRight(records, holderId === undefined ? undefined : await records.userById(holderId))
+    const { userIds = [] } = hold
+    const holders = holderId === undefined || userIds.length === 0 ? [] : [holderId]
+    // A change whose author presented the token ends first.
+    change.writer.hold({ ...hold, userIds: [...userIds, ...holders], alone: [tokenId] })
     // Survives: `account === ''` → `true`. The directory would say the same of a token that is known.
-    const known = account === '' ? await records.tokenById(tokenId) : undefined
+    const finding = account === '' ? records.tokenById(tokenId) : undefined
+    finding?.catch(() => {})
+    await expectRight(records, async () => (holderId === undefined ? undefined : records.userById(holderId)))
+    const known = await finding
     return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
   })
 }

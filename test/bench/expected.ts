@@ -120,6 +120,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'distance',
+    {
+      answersChecked: 4,
+      compared: ['one-host', 'two-hosts', 'beside-far', 'beside-far-p99', 'beside-import-p99'],
+      alone: [],
+      timed: [],
+      optional: ['one-host', 'two-hosts', 'beside-far', 'beside-far-p99', 'beside-import-p99'],
+    },
+  ],
+  [
     'fleet',
     {
       answersChecked: 7,

@@ -61,6 +61,7 @@ test('only the questions, the numbers of HTTP/2, how text is aligned, a director
     'bench/workloads/followers.ts',
     'bench/workloads/in-process.ts',
     'bench/workloads/login.ts',
+    'bench/workloads/sharing-host.ts',
     'bench/workloads/tokens.ts',
     'bench/workloads/upstream.ts',
   ])

@@ -99,12 +99,6 @@ export const DEFECTS: readonly Defect[] = [
     instead: "'records' in change ? undefined :",
   },
   {
-    name: 'changes are made without the lock',
-    file: 'sidecar/directory/postgres.ts',
-    code: '      await run(LOCK)\n',
-    instead: '',
-  },
-  {
     name: 'the disabling of a project touches nothing',
     file: `${FEED}/touches.ts`,
     code: "'project.disable': 'project',",
@@ -197,7 +191,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'an invitation outlives the right of an administrator',
     file: 'sidecar/directory/change.ts',
-    code: '    if (had && !has) await this.#endInvitationsIn(user.account, change)\n',
+    code: '    if (had && !has) await this.#endInvitationsIn(user.account)\n',
     instead: '',
   },
   {
@@ -252,10 +246,10 @@ export const DEFECTS: readonly Defect[] = [
     name: 'a change and its record are two transactions',
     foundBy: 'killed',
     file: 'sidecar/directory/change-writer.ts',
-    code: '    const facts = { ...details, ...byOf(this.#author.origin) }\n',
+    code: '    this.#isEnding = true\n',
     instead: `    await this.queries.all('COMMIT')
     await this.queries.all('BEGIN IMMEDIATE')
-    const facts = { ...details, ...byOf(this.#author.origin) }\n`,
+    this.#isEnding = true\n`,
   },
   {
     name: 'records are deleted before the file that has them is there',

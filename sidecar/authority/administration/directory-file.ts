@@ -71,10 +71,31 @@ export async function applyFile(
   return changeDirectory(
     directory,
     author,
-    (change) => new DirectoryFileChange(change, passwords, secrets).apply(file),
+    (change) => {
+      // One at a time: each holds many users.
+      change.writer.hold({ alone: ['a directory file'] })
+      return new DirectoryFileChange(change, passwords, secrets).apply(file)
+    },
     'what the file names',
   )
 }
+
+/** Entries of the file at once: a database far away gets the same step of all of them in one message. */
+const TOGETHER = 500
+
+/** In the order of the entries. */
+async function together<Entry, Result>(
+  entries: readonly Entry[],
+  apply: (entry: Entry) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let start = 0; start < entries.length; start += TOGETHER)
+    results.push(...(await Promise.all(entries.slice(start, start + TOGETHER).map(apply))))
+  return results
+}
+
+/** The changes and secrets of one user of the file. */
+type AppliedPart = Pick<Applied, 'changed' | 'secrets'>
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
 
@@ -114,9 +135,7 @@ class DirectoryFileChange {
   readonly #change: DirectoryChange
   readonly #passwords: NewPasswords
   readonly #maker: SecretMaker
-  readonly #secrets: NewSecret[] = []
   readonly #created = { accounts: 0, projects: 0, users: 0, static_tokens: 0 }
-  readonly #changed: ChangedUser[] = []
 
   constructor(change: DirectoryChange, passwords: NewPasswords, maker: SecretMaker) {
     this.#change = change
@@ -125,18 +144,27 @@ class DirectoryFileChange {
   }
 
   async apply(file: DirectoryFile): Promise<Applied> {
+    const parts: AppliedPart[] = []
     for (const {
       account: name,
       projects = [],
       service_users = [],
       control_panel_users = [],
     } of file.accounts) {
+      const userNames = [...service_users, ...control_panel_users].map((user) => user.name)
+      this.#change.writer.hold({ account: name, userNames, changes: 'users' })
       const account = await this.#account(name)
-      for (const project of projects) await this.#project(account, project)
-      for (const user of service_users) await this.#serviceUser(account, user)
-      for (const user of control_panel_users) await this.#controlPanelUser(account, user)
+      await together(projects, (project) => this.#project(account, project))
+      parts.push(
+        ...(await together(service_users, (user) => this.#serviceUser(account, user))),
+        ...(await together(control_panel_users, (user) => this.#controlPanelUser(account, user))),
+      )
     }
-    return { created: this.#created, changed: this.#changed, secrets: this.#secrets }
+    return {
+      created: this.#created,
+      changed: parts.flatMap(({ changed }) => changed),
+      secrets: parts.flatMap(({ secrets }) => secrets),
+    }
   }
 
   async #account(account: string): Promise<AccountRecord> {
@@ -164,8 +192,8 @@ class DirectoryFileChange {
       enabled,
       validator,
     }: NonNullable<DirectoryFile['accounts'][number]['service_users']>[number],
-  ): Promise<void> {
-    const { user, isNew } = await this.#user(account, name, 'service_user')
+  ): Promise<AppliedPart> {
+    const { user, isNew, secrets } = await this.#user(account, name, 'service_user')
     const regranted = isNew || !sameSet(grantsOf(permissions), grantsOf(user.permissions))
     if (regranted) await this.#change.setPermissions(user, permissions)
     const otherValidator = validator !== undefined && validator !== user.validator
@@ -176,11 +204,7 @@ class DirectoryFileChange {
       ...common.what,
       ...(otherValidator ? (['validator'] as const) : []),
     ]
-    if (!isNew) this.#note(user, what, risen || common.risen)
-  }
-
-  #note({ account, name: user }: UserRecord, what: ChangedUser['what'], credentialsEnded: boolean): void {
-    if (what.length > 0) this.#changed.push({ account, user, what, credentialsEnded })
+    return { secrets, changed: isNew ? [] : changedIn(user, what, risen || common.risen) }
   }
 
   /** Sets what users of both types have, where it differs; says what did, and whether their rights rose. */
@@ -200,32 +224,37 @@ class DirectoryFileChange {
   async #controlPanelUser(
     account: AccountRecord,
     entry: NonNullable<DirectoryFile['accounts'][number]['control_panel_users']>[number],
-  ): Promise<void> {
+  ): Promise<AppliedPart> {
     const { name, static_tokens = [], enabled, owner, roles } = entry
     const { user, isNew } = await this.#user(account, name, 'control_panel_user')
     const otherOwner = owner !== undefined && owner !== user.owner
     const risen = otherOwner && (await this.#change.setOwner(user, owner))
     const common = await this.#common(user, roles, enabled)
     const what = [...(otherOwner ? (['owner'] as const) : []), ...common.what]
-    if (!isNew) this.#note(user, what, risen || common.risen)
+    const secrets: NewSecret[] = []
     for (const key of static_tokens) {
       if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
       checkName('static_tokens', key)
       const value = await this.#maker.addStaticToken(this.#change, user, { name: key, note: '' })
       this.#created.static_tokens++
-      this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
+      secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
     }
+    return { secrets, changed: isNew ? [] : changedIn(user, what, risen || common.risen) }
   }
 
   async #user(
     account: AccountRecord,
     name: string,
     type: UserType,
-  ): Promise<{ readonly user: UserRecord; readonly isNew: boolean }> {
-    const there = await this.#change.records.user(account.account, name, type)
-    if (there !== undefined) return { user: there, isNew: false }
+  ): Promise<{ readonly user: UserRecord; readonly isNew: boolean; readonly secrets: NewSecret[] }> {
     const other: UserType = type === 'service_user' ? 'control_panel_user' : 'service_user'
-    if ((await this.#change.records.user(account.account, name, other)) !== undefined)
+    const { records } = this.#change
+    const [there, ofOtherType] = await Promise.all([
+      records.user(account.account, name, type),
+      records.user(account.account, name, other),
+    ])
+    if (there !== undefined) return { user: there, isNew: false, secrets: [] }
+    if (ofOtherType !== undefined)
       throw callError('USER_TYPE_DIFFERS', {
         user: name,
         account: account.account,
@@ -237,16 +266,18 @@ class DirectoryFileChange {
       type === 'service_user' ? this.#passwords.get(JSON.stringify([account.account, name])) : undefined
     await this.#change.createUser(account, { name, type, passwordHash: made?.hash })
     this.#created.users++
-    if (made !== undefined)
-      this.#secrets.push({
-        account: account.account,
-        user: name,
-        type: 'password',
-        value: made.password,
-      })
-    const user = (await this.#change.records.user(account.account, name, type)) as UserRecord
-    return { user, isNew: true }
+    const user = (await records.user(account.account, name, type)) as UserRecord
+    const secret = { account: account.account, user: name, type: 'password' } as const
+    return { user, isNew: true, secrets: made === undefined ? [] : [{ ...secret, value: made.password }] }
   }
+}
+
+function changedIn(
+  { account, name: user }: UserRecord,
+  what: ChangedUser['what'],
+  credentialsEnded: boolean,
+): ChangedUser[] {
+  return what.length === 0 ? [] : [{ account, user, what, credentialsEnded }]
 }
 
 /** The rights of a user by these permissions, whichever way they are written. */

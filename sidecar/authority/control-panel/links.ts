@@ -45,9 +45,10 @@ export class PanelLinks {
 
   /** As `add`, in a separate change. @throws CallError `NOT_FOUND` */
   create(author: ChangeAuthor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
-    return changeDirectory(this.#parts.store, author, async (change) =>
-      this.add(change, await userIn(change.records, account, name, 'control_panel_user'), purpose),
-    )
+    return changeDirectory(this.#parts.store, author, async (change) => {
+      change.writer.hold({ account, userNames: [name], changes: 'users' })
+      return this.add(change, await userIn(change.records, account, name, 'control_panel_user'), purpose)
+    })
   }
 
   /**

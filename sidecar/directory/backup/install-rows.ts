@@ -1,7 +1,8 @@
 /** Replaces the rows of a directory in PostgreSQL, in one transaction. Sidecars that serve from it follow. */
 import type { Client } from 'pg'
-import { LOCK, NOTIFY, openPostgres } from '../postgres.ts'
+import { openPostgres } from '../postgres.ts'
 import { withClient } from '../postgres-snapshot.ts'
+import { LOCK, NOTIFY } from '../postgres-transaction.ts'
 import { number } from '../rows.ts'
 import { AUDIT_PROTECTION, LAST_CHANGE, PASSING_TABLES, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'

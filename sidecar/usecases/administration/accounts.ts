@@ -17,6 +17,7 @@ import {
   NAMED_ACCOUNT,
   type NamedRequest,
   PROJECT,
+  WITHIN_ACCOUNT,
 } from './subject.ts'
 
 export interface ListRequest extends AccountRequest, PageRequest {}
@@ -107,7 +108,7 @@ export const ACCOUNT_OPERATIONS = {
 
   createProject: changing<NamedRequest>()({
     need: 'account_administrator',
-    subject: ACCOUNT,
+    subject: WITHIN_ACCOUNT,
     creates: ({ name }) => `project \`${name}\``,
     prepare: (_, { name }) => checkName('name', name),
     work: async ({ change, records, subject }, { account, name }) => {

@@ -5,6 +5,7 @@
 import type { Administration } from '../../authority/administration/administration.ts'
 import { changeDirectory } from '../../authority/administration/change-directory.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
+import type { Hold } from '../../directory/hold.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import type { Clocked } from '../capabilities.ts'
 import type { ChangeRates } from '../change-rates.ts'
@@ -13,6 +14,7 @@ import {
   authorOf,
   type Confirming,
   confirmRequester,
+  holdOf,
   type Identifying,
   identify,
   type PresentedCredentials,
@@ -95,23 +97,35 @@ export async function administer<Name extends OperationName>(
   const author = authorOf(requester, revokes?.(request) ? 'revocations' : usual)
   if (!reads) services.changeRates.spend(author)
   const { engine, administration, rollout } = services
-  return perform(row, request, { engine, administration, rollout, requester, author }, async (records) => {
-    const current = await confirmRequester(services, requester, records)
-    expectRight(services, row, current, request)
-    return current
-  })
+  return perform(
+    row,
+    request,
+    { engine, administration, rollout, requester, author },
+    {
+      hold: holdOf(requester),
+      confirm: async (records) => {
+        const current = await confirmRequester(services, requester, records)
+        expectRight(services, row, current, request)
+        return current
+      },
+    },
+  )
 }
 
-/**
- * The common part of all operations.
- *
- * @param confirm finds the requester again, inside the transaction of a change, and expects their right
- */
+/** A requester inside the transaction of a change. */
+interface Confirmation {
+  /** The facts that their right rests on. */
+  readonly hold: Hold
+  /** Finds them again, and expects their right. @throws CallError */
+  readonly confirm: (records: DirectoryRecords) => Promise<Requester | undefined>
+}
+
+/** The common part of all operations. */
 export async function perform<Request, Found, Ready, Result>(
   row: Operation<Request, Found, Ready, Result>,
   request: Request,
   context: Context,
-  confirm: (records: DirectoryRecords) => Promise<Requester | undefined>,
+  { hold, confirm }: Confirmation,
 ): Promise<Result> {
   const { reads, subject: wanted, prepare, work, creates, afterwards } = row
   const { directory, records } = context.administration
@@ -121,12 +135,23 @@ export async function perform<Request, Found, Ready, Result>(
     const subject = await wanted.find(records, request)
     return work({ ...context, records, change: NO_CHANGE, subject, ready }, request)
   }
+  const heldIn = async (change: DirectoryChange) => {
+    for (;;) {
+      change.writer.hold({ ...hold, ...wanted.hold(request) })
+      const finding = wanted.find(change.records, request)
+      // A requester without the right learns nothing about the subject.
+      finding.catch(() => {})
+      const requester = await confirm(change.records)
+      const subject = await finding
+      const { id } = (subject ?? {}) as { readonly id?: string }
+      if (id === undefined || (await change.writer.isHeld(id))) return { requester, subject }
+    }
+  }
   const result = await changeDirectory(
     directory,
     context.author,
     async (change) => {
-      const requester = await confirm(change.records)
-      const subject = await wanted.find(change.records, request)
+      const { requester, subject } = await heldIn(change)
       if (requester !== undefined) expectRightOver(row, requester, request, subject)
       return work({ ...context, requester, records: change.records, change, subject, ready }, request)
     },

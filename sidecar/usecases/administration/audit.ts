@@ -24,7 +24,7 @@ export interface AuditRequest extends PageRequest {
 export const AUDIT_OPERATIONS = {
   listAuditRecords: reading<AuditRequest>()({
     need: 'account_administrator',
-    subject: { about: ({ account }) => ({ account }), find: async () => undefined },
+    subject: { about: ({ account }) => ({ account }), hold: () => ({}), find: async () => undefined },
     work: async ({ records, requester }, request): Promise<Listed<AuditRecord>> => {
       const { account = '', newestFirst } = request
       const size = sizeOf(request)

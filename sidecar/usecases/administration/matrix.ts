@@ -191,8 +191,9 @@ export async function rollBack(
 }
 
 /** @returns `current`: digest of the promoted matrix that is in force; empty: none is */
-async function versionsIn({ writer }: DirectoryChange) {
-  const records = new MatrixVersionRecords(writer.queries)
+async function versionsIn(change: DirectoryChange) {
+  change.writer.hold({ alone: ['the matrix in force'] })
+  const records = new MatrixVersionRecords(change.writer.queries)
   const versions = await records.all()
   return { records, versions, current: versions[0]?.digest ?? '' }
 }

@@ -22,5 +22,5 @@ export function run<Name extends OperationName>(
   request: OperationRequest<Name>,
 ): Promise<OperationResult<Name>> {
   const context = { engine: administration.engine(), administration, requester: undefined, author }
-  return perform(rowOf(operation), request, context, async () => undefined)
+  return perform(rowOf(operation), request, context, { hold: {}, confirm: async () => undefined })
 }

@@ -7,12 +7,12 @@ import { listIn, userIn } from '../../directory/found.ts'
 import type { ListRequest } from './accounts.ts'
 import { changing, listing, reading } from './operation.ts'
 import {
-  ACCOUNT,
   CONTROL_PANEL_USER,
   NAMED_ACCOUNT,
   type NamedRequest,
   NEW_CONTROL_PANEL_USER,
   SERVICE_USER,
+  WITHIN_ACCOUNT,
 } from './subject.ts'
 
 /** A permission as a request has it, which may not be one yet. */
@@ -63,7 +63,7 @@ export interface ChangedUser {
 export const SERVICE_USER_OPERATIONS = {
   createServiceUser: changing<NewServiceUserRequest>()({
     need: 'account_administrator',
-    subject: ACCOUNT,
+    subject: WITHIN_ACCOUNT,
     proof: true,
     creates: ({ name }) => `user \`${name}\``,
     prepare: async ({ administration, author }, { name, permissions, roles = [] }) => {

@@ -100,11 +100,16 @@ async function byCallerToken(
 function confirm(
   { controlPanel }: PanelServices,
   author: ChangeAuthor,
-  { hash }: LiveSession,
+  confirmed: LiveSession,
   prove: (change: DirectoryChange) => Promise<void>,
 ): Promise<LiveSession> {
   const { sessions } = controlPanel
+  const { hash } = confirmed
+  const ofUser = confirmed.holder === 'user' && {
+    ...{ account: confirmed.user.account, userIds: [confirmed.user.id], changes: 'users' as const },
+  }
   return controlPanel.change(author, async (change) => {
+    change.writer.hold({ ...ofUser, session: hash })
     const before = await sessions.find(hash, change.records)
     if (before === undefined) throw sessionEnded()
     if (before.holder === 'user') expectAddress(before, author.origin)

@@ -22,7 +22,7 @@ import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
 import { expectConfirmed } from '../administration/authorize.ts'
 import type { Deciding } from '../capabilities.ts'
-import { authorOf, confirmRequester, requesterOfSession, type UserBySession } from '../requester.ts'
+import { authorOf, confirmRequester, holdOf, requesterOfSession, type UserBySession } from '../requester.ts'
 import { refusalsTraced } from './log-in.ts'
 import { originOf, type PanelCall, type PanelServices, placeOf } from './panel-call.ts'
 
@@ -211,6 +211,7 @@ async function ownChange(
     services.controlPanel.change(
       author,
       async (begun) => {
+        begun.writer.hold({ ...holdOf(requester), changes: 'users' })
         expectConfirmed(await confirmRequester(services, requester, begun.records), services.now())
         return work(begun)
       },

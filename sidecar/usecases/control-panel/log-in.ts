@@ -17,7 +17,9 @@ import { whereabouts } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
 import { FactorRecords } from '../../directory/factor-records.ts'
+import type { Hold } from '../../directory/hold.ts'
 import { type NewSession, PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
 import type { IdentifiedCaller } from '../callers.ts'
@@ -53,7 +55,7 @@ export function logInByPassword(
       // A guess of a code counts only where its address is allowed.
       expectAddress(login, originOf(call))
       return whileGuessed(services, login.user, code, () =>
-        begin(services, call, controlPanelUser(login.user, originOf(call)), 'password', async (change) => {
+        begin(services, call, userOf(call, login.user), 'password', async (change) => {
           await expectSame(change, login)
           await expectSecondFactor(services, change, login.user, code)
           return login.user
@@ -68,7 +70,7 @@ export function logInByLink(services: PanelServices, call: PanelCall, secret: st
   const { links } = services.controlPanel
   return traced(services, call, undefined, async () => {
     const link = await links.find(secret, 'login')
-    return begin(services, call, controlPanelUser(link.user, originOf(call)), 'link', async (change) => {
+    return begin(services, call, userOf(call, link.user), 'link', async (change) => {
       const { user, hash } = await links.find(secret, 'login', change.records)
       await new PanelChange(change).removeLink(hash)
       return user
@@ -112,8 +114,7 @@ export function acceptInvitation(
     expectAddress(invitation, originOf(call))
     checkPanelPassword('password', password, invitation.user)
     const passwordHash = await passwords.hash(password, invitation.user.id)
-    const author = controlPanelUser(invitation.user, originOf(call))
-    return begin(services, call, author, 'invitation', async (change) => {
+    return begin(services, call, userOf(call, invitation.user), 'invitation', async (change) => {
       const { user } = await links.find(secret, 'invitation', change.records)
       await new PanelChange(change).acceptInvitation(user, passwordHash)
       // With the generation that it has now.
@@ -150,7 +151,7 @@ export function logInByPasskey(
     const { userId, use } = await provePasskey(services, call, { purpose: 'login' }, response)
     const user = await services.controlPanel.records.userById(userId)
     if (user === undefined) throw callError('PASSKEY_REFUSED', {})
-    return begin(services, call, controlPanelUser(user, originOf(call)), 'passkey', async (change) => {
+    return begin(services, call, userOf(call, user), 'passkey', async (change) => {
       await use(change)
       const login = await new PanelRecords(change.records).login(user.account, user.name)
       if (login?.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
@@ -166,7 +167,8 @@ export function logInAsOperator(services: PanelServices, call: PanelCall, token:
     const digest = digestOf(token)
     const caller = callers.byDigestOrNobody(digest)
     if (caller === undefined) throw await callerTokenRefused(services, call)
-    return begin(services, call, authorOfCaller(call, caller), 'caller token', async () => {
+    const hold = { alone: [`sessions of caller ${caller.name}`] }
+    return begin(services, call, { author: authorOfCaller(call, caller), hold }, 'caller token', async () => {
       callers.confirm(caller)
       return { caller: caller.name, digest: digest.toString('hex') }
     })
@@ -200,6 +202,18 @@ export function digestOf(token: Secret): Buffer {
   return hash('sha256', token.reveal(), 'buffer')
 }
 
+/** The person who logs in. */
+interface Beginner {
+  readonly author: ChangeAuthor
+  /** The facts that the proof rests on. */
+  readonly hold: Hold
+}
+
+function userOf(call: PanelCall, user: UserRecord): Beginner {
+  const hold = { account: user.account, userIds: [user.id], changes: 'users' } as const
+  return { author: controlPanelUser(user, originOf(call)), hold }
+}
+
 /**
  * Begins a session in place of the one that the browser has.
  *
@@ -209,7 +223,7 @@ export function digestOf(token: Secret): Buffer {
 async function begin(
   { controlPanel, changeRates }: PanelServices,
   call: PanelCall,
-  author: ChangeAuthor,
+  { author, hold }: Beginner,
   way: string,
   prove: (change: DirectoryChange) => Promise<NewSession['holder']>,
 ): Promise<Begun> {
@@ -219,6 +233,7 @@ async function begin(
   const { client, session: replaced } = call
   const { address } = originOf(call)
   return controlPanel.change(author, async (change) => {
+    change.writer.hold(hold)
     const holder = await prove(change)
     const panel = new PanelChange(change)
     const before = replaced && (await sessions.find(replaced, change.records))

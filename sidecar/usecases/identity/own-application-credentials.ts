@@ -23,7 +23,7 @@ import { ADMINISTRATOR_ROLE, administersAccount, type UserRecord } from '../../d
 import { userIn } from '../../directory/found.ts'
 import type { ChangeRates } from '../change-rates.ts'
 import { credentialOf, deleteCredentialOf } from '../credential-records.ts'
-import { authorOf, confirmUser, type UserByToken } from '../requester.ts'
+import { authorOf, confirmUser, holdOf, type UserByToken } from '../requester.ts'
 import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
 import { type IdentityServices, withRecords } from './identity-token.ts'
 
@@ -85,6 +85,7 @@ export async function createCredential(
     administration.directory,
     author,
     async (change) => {
+      change.writer.hold({ ...holdOf(requester), changes: 'users' })
       // Their id and their token make them a maker, and both stay as they are.
       await confirmUser(services, requester, change.records, IDENTITY_CREDENTIAL)
       const holder = await userIn(change.records, user.account, user.name, 'service_user')
@@ -169,6 +170,8 @@ export async function deleteCredential(
   const author = authorOf(requester, 'revocations')
   await changeDirectory(services.administration.directory, author, async (change) => {
     const { records } = change
+    const hold = holdOf(requester)
+    change.writer.hold({ ...hold, userIds: [requester.user.id, user.id], changes: 'users' })
     expectDeleter(await confirmUser(services, requester, records, IDENTITY_CREDENTIAL), user)
     const holder = await userIn(records, user.account, user.name, 'service_user')
     await deleteCredentialOf(change, holder, id)

@@ -47,6 +47,23 @@ export function transactionsContract(subject: () => Subject): void {
     expect(after).toMatchObject({ status: 'rejected', reason: { name: 'AlreadyExists' } })
   })
 
+  test('a part of a change that goes on after another part has failed does nothing', async () => {
+    const { store, newAccount } = subject()
+    const { account } = await newAccount()
+    const goesOn = Promise.withResolvers<void>()
+    let late: Promise<unknown> | undefined
+    const failing = changing(subject(), async (change) => {
+      late = goesOn.promise.then(() => change.createAccount('late'))
+      late.catch(() => {})
+      await change.records.account(account)
+      throw new RangeError('one part')
+    })
+    await expect(failing).rejects.toThrow(new RangeError('one part'))
+    goesOn.resolve()
+    await expect(late).rejects.toThrow(new RangeError('one part'))
+    expect(await store.records.account('late')).toBeUndefined()
+  })
+
   test('the store works after a failed change', async () => {
     const { store, newAccount } = subject()
     await expect(changing(subject(), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
@@ -120,7 +137,7 @@ export function transactionsContract(subject: () => Subject): void {
     )
   })
 
-  test('a change reads a state that is still true when it writes', async () => {
+  test('the state that a change holds is still true when it writes', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
     // Each change adds one to the value that it read. A change that read too early would lose another one's
@@ -128,6 +145,7 @@ export function transactionsContract(subject: () => Subject): void {
     await Promise.all(
       Array.from({ length: 20 }, () =>
         changing(subject(), async (change) => {
+          change.writer.hold({ account: account.account, changes: 'account' })
           const there = await change.records.projects(account.account, { after: '', size: 100 })
           await change.createProject(account, `project-${String(there.length).padStart(2, '0')}`)
         }),

@@ -314,7 +314,21 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     )
   })
 
-  test('a host that stops in the middle of a change does not block other hosts for long', async () => {
+  test('a change that takes longer than six of its statements may ends, and holds nothing then', async () => {
+    await withDirectory(async (store) => {
+      const endless = store.change('a test', async (change) => {
+        await change.createAccount('half')
+        for (;;) await change.records.account('half')
+      })
+      await expect(endless).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+        cause: { message: `a change took longer than ${6 * CHANGE_TIMEOUT_MS} ms` },
+      })
+      await store.change('a test', (change) => change.createAccount('half'))
+    })
+  })
+
+  test('a host that stops in the middle of a change does not hold what it is about for long', async () => {
     await withDirectory(async (stopped, _database, name) => {
       const begun = Promise.withResolvers<void>()
       const resumed = Promise.withResolvers<void>()
@@ -329,11 +343,11 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       const database = await open(server.url(name))
       const store = new DirectoryStore(database, Date.now)
       // A change waits until the server ends the other session, and may get an error that allows a retry.
-      await eventuallyHolds(() => store.change('a test', (change) => change.createAccount('other')))
+      await eventuallyHolds(() => store.change('a test', (change) => change.createAccount('half')))
       resumed.resolve()
       await expect(half).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       expect((await store.records.accounts({ after: '', size: 10 })).map(({ account }) => account)).toEqual([
-        'other',
+        'half',
       ])
       await database.close()
     })

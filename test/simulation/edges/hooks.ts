@@ -9,6 +9,7 @@ import { moduleOf } from '../../world/defects.ts'
 const EDGES: readonly [imported: RegExp, edge: string][] = [
   [/\/node_modules\/@grpc\/grpc-js\//, 'grpc-js.ts'],
   [/\/node_modules\/pg\//, 'pg.ts'],
+  [/\/sidecar\/directory\/postgres-message\.ts$/, 'postgres-message.ts'],
   [/^node:sqlite$/, 'sqlite.ts'],
   [/\/node_modules\/lru-cache\//, 'lru-cache.ts'],
   [/\/sidecar\/transports\/sockets\/sockets-transport\.ts$/, 'transport.ts'],

@@ -14,9 +14,11 @@ interface Config {
   readonly connectionTimeoutMillis?: number
   readonly query_timeout?: number
 }
-type Query =
-  | string
-  | { readonly text: string; readonly values?: readonly unknown[]; readonly query_timeout?: number }
+export interface Statement {
+  readonly text: string
+  readonly values?: readonly unknown[]
+}
+type Query = string | (Statement & { readonly query_timeout?: number })
 type Callback = (error: Error | null) => void
 
 export class Client extends EventEmitter {
@@ -48,7 +50,7 @@ export class Client extends EventEmitter {
   }
 
   async #connect(): Promise<this> {
-    await this.#ask(this.#config.connectionTimeoutMillis, (answer) => {
+    await this.#ask<Rows>(this.#config.connectionTimeoutMillis, (answer) => {
       const lost = () => this.#answer(() => this.#lose())
       const notified = (payload: string) =>
         this.#answer(() => this.emit('notification', { channel: '', payload }))
@@ -65,17 +67,22 @@ export class Client extends EventEmitter {
       values = given,
       query_timeout: timeoutMs = this.#config.query_timeout,
     } = typeof query === 'string' ? { text: query } : query
-    const rows = await this.#ask(timeoutMs, (answer) =>
+    const rows = await this.#ask<Rows>(timeoutMs, (answer) =>
       this.#session?.ask(text, values as SQLInputValue[], answer),
     )
     return { rows }
   }
 
+  /** Statements that arrive together. The server skips those after one that fails. */
+  together(statements: readonly Statement[], timeoutMs: number): Promise<Rows[]> {
+    return this.#ask(timeoutMs, (answer) => this.#session?.askAll(statements, answer))
+  }
+
   /** Sends something to the server. A statement that is not answered in time fails, as in `pg`. */
-  #ask(
+  #ask<Result>(
     timeoutMs: number | undefined,
-    arrive: (answer: (result: Rows | ServerError) => void) => void,
-  ): Promise<Rows> {
+    arrive: (answer: (result: Result | ServerError) => void) => void,
+  ): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#isLost)
         return reject(new Error('Client has encountered a connection error and is not queryable'))

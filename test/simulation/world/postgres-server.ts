@@ -1,7 +1,7 @@
 /**
- * A model of PostgreSQL for a simulated fleet: sessions, transactions one at a time behind the advisory lock,
- * and notifications at the commit. A standby is promoted with or without the last changes. The statements are
- * those of the product, which run on SQLite.
+ * A model of PostgreSQL for a simulated fleet: sessions, transactions one at a time, as if all of them were
+ * about the same rows, and notifications at the commit. A standby is promoted with or without the last
+ * changes. The statements are those of the product, which run on SQLite.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ export class PostgresServer {
   #standby: string | undefined
   readonly #sessions = new Set<Session>()
   #sessionIds = 0
-  /** The session that has the advisory lock, and those that wait for it. */
+  /** The session whose transaction runs, and those that wait for it. */
   #holder: Session | undefined
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
@@ -111,7 +111,11 @@ export class PostgresServer {
   }
 
   /** @internal */
-  run(session: Session, text: string, values: readonly SQLInputValue[]): Rows {
+  run(session: Session, text: string, given: readonly unknown[]): Rows {
+    if (text.includes('unnest(')) return this.#insert(session, text, given as readonly SQLInputValue[][])
+    const values = given.map((value) =>
+      Array.isArray(value) ? JSON.stringify(value) : value,
+    ) as SQLInputValue[]
     this.#asking = session
     try {
       const inside = session === this.#holder
@@ -125,6 +129,14 @@ export class PostgresServer {
     }
   }
 
+  /** The rows of a statement whose values are columns. */
+  #insert(session: Session, text: string, [first = [], ...columns]: readonly SQLInputValue[][]): Rows {
+    const row = text.replace(/SELECT \* FROM unnest\((.*)\)/, 'VALUES ($1)').replaceAll(/::\w+\[\]/g, '')
+    return first.flatMap((value, index) =>
+      this.run(session, row, [value, ...columns.map((column) => column[index] ?? null)]),
+    )
+  }
+
   #statement(statements: Map<string, StatementSync>, database: DatabaseSync, text: string): StatementSync {
     let statement = statements.get(text)
     if (statement === undefined) {
@@ -134,8 +146,8 @@ export class PostgresServer {
     return statement
   }
 
-  /** @internal Takes the lock of all changes, and calls `granted` then. */
-  lock(session: Session, granted: () => void): void {
+  /** @internal Begins a transaction when no other one runs, and calls `granted` then. */
+  begin(session: Session, granted: () => void): void {
     if (this.#holder === undefined) this.#grant(session, granted)
     else this.#waiting.push({ session, granted })
   }
@@ -279,7 +291,7 @@ export class Session {
   }
 
   /** Runs a statement. @param answer called with the rows or an error; never after the session's end */
-  ask(text: string, values: readonly SQLInputValue[], answer: (result: Rows | ServerError) => void): void {
+  ask(text: string, values: readonly unknown[], answer: (result: Rows | ServerError) => void): void {
     if (this.#isOver) return
     this.#idle?.cancel()
     const done = (result: Rows | ServerError) => {
@@ -293,17 +305,33 @@ export class Session {
       done([])
     } else if (word === 'BEGIN') {
       this.#inTransaction = true
-      done([])
+      this.#server.begin(this, () => done([]))
     } else if (word === 'COMMIT' || word === 'ROLLBACK') {
       this.#inTransaction = false
       this.#server.end(this, word === 'COMMIT')
       done([])
-    } else if (word === 'SET' || text.startsWith('ALTER TABLE audit')) done([])
-    else if (text.includes('pg_advisory_xact_lock')) this.#server.lock(this, () => done([]))
+    } else if (text.includes('pg_advisory_xact_lock') || text.startsWith('ALTER TABLE audit')) done([])
     else done(this.#run(text, values))
   }
 
-  #run(text: string, values: readonly SQLInputValue[]): Rows | ServerError {
+  /** Runs statements one after the other, until one of them fails. */
+  askAll(
+    statements: readonly { readonly text: string; readonly values?: readonly unknown[] }[],
+    answer: (results: Rows[] | ServerError) => void,
+  ): void {
+    const results: Rows[] = []
+    const askFrom = (index: number): void => {
+      const { text, values = [] } = statements[index] ?? { text: '' }
+      this.ask(text, values, (result) => {
+        if (result instanceof ServerError) answer(result)
+        else if (results.push(result) === statements.length) answer(results)
+        else askFrom(index + 1)
+      })
+    }
+    askFrom(0)
+  }
+
+  #run(text: string, values: readonly unknown[]): Rows | ServerError {
     try {
       return this.#server.run(this, text, values)
     } catch (error) {
@@ -349,7 +377,12 @@ function templateIn(folder: string): string {
 }
 
 function inSqlite(text: string): string {
-  return text.replaceAll(/\$(\d+)/g, '?$1')
+  return text
+    .replace(/ FOR (SHARE|NO KEY UPDATE|KEY SHARE)$/, '')
+    .replaceAll(/= ANY\((\$\d+)::text\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replaceAll('jsonb_agg(', 'json_group_array(')
+    .replaceAll('jsonb_build_object(', 'json_object(')
+    .replaceAll(/\$(\d+)/g, '?$1')
 }
 
 /** The answer to a statement, as PostgreSQL would write it. */

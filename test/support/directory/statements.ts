@@ -1,7 +1,8 @@
 /** The statements that a directory runs, and which of them read more the more the directory has. */
 import { DatabaseSync } from 'node:sqlite'
 import type { SpanFacts, Tracer } from '../../../sidecar/base/tracing.ts'
-import type { Database } from '../../../sidecar/directory/database.ts'
+import { RECORD } from '../../../sidecar/directory/change-writer.ts'
+import type { Database, Transaction } from '../../../sidecar/directory/database.ts'
 import { LAST_CHANGE_KNOWN, presenceQuery } from '../../../sidecar/directory/last-change.ts'
 import { migrationsFrom, PASSING_TABLES, TABLES } from '../../../sidecar/directory/schema.ts'
 import { tracedDatabase } from '../../../sidecar/directory/traced-database.ts'
@@ -48,6 +49,7 @@ const ALLOWED: readonly (readonly [beginning: string, refusal: RegExp, reason: s
     /^reads audit by .* filtered by \((sequence,at_ms)?\)$/,
     'asks for one, then for another',
   ],
+  ['SELECT COUNT(*) AS records FROM audit WHERE sequence <=', /^reads/, 'counts what is archived'],
   ['DELETE FROM audit', /^reads/, 'each record is archived once, by an operator'],
 ]
 
@@ -58,7 +60,20 @@ export function noting(database: Database, statements: Set<string>): Database {
     if (typeof text === 'string') statements.add(text)
     return work(undefined)
   }
-  return tracedDatabase(database, { within } as Pick<Tracer, 'within'> as Tracer)
+  const traced = tracedDatabase(database, { within } as Pick<Tracer, 'within'> as Tracer)
+  const noted = ({ commit, ...transaction }: Transaction): Transaction => ({
+    ...transaction,
+    commit:
+      commit &&
+      ((steps) => {
+        for (const step of steps) statements.add(onOneLine('record' in step ? RECORD : step.statement[0]))
+        return commit(steps)
+      }),
+  })
+  return {
+    ...traced,
+    transaction: (work, recorded) => traced.transaction((transaction) => work(noted(transaction)), recorded),
+  }
 }
 
 /** Those by which a process follows changes. They are asked below the store. */

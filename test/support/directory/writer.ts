@@ -115,6 +115,7 @@ function unlessThere(error: unknown): void {
 /** Named by how many there are, which another process must not change meanwhile. */
 async function addProject(store: DirectoryStore, name: string): Promise<void> {
   await store.change('a process', async (change) => {
+    change.writer.hold({ account: name, changes: 'account' })
     const account = await change.records.account(name)
     if (account === undefined) throw new Error('the account is not there')
     const { length } = await change.records.projects(name, { after: '', size: 1000 })

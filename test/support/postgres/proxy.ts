@@ -9,6 +9,8 @@ interface Pair {
   readonly near: Socket
   readonly far: Socket
   listener: boolean
+  /** Whether the last bytes were the client's. */
+  asking: boolean
   /** Nothing of it comes through any more. */
   lost: boolean
 }
@@ -19,6 +21,7 @@ export class PostgresProxy {
   #listenersRefused = false
   #silent = false
   #lateMs = 0
+  #roundTrips = 0
   #port: number
 
   private constructor(port: number) {
@@ -36,6 +39,11 @@ export class PostgresProxy {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** How often clients have sent something after an answer, but for those that listen for changes. */
+  get roundTrips(): number {
+    return this.#roundTrips
   }
 
   /** Cuts the connections that listen for changes, and lets no other begin, until the next call. */
@@ -75,7 +83,10 @@ export class PostgresProxy {
   }
 
   #accept(near: Socket): void {
-    const pair: Pair = { near, far: connect(this.#port, '127.0.0.1'), listener: false, lost: false }
+    const pair: Pair = {
+      ...{ near, far: connect(this.#port, '127.0.0.1') },
+      ...{ listener: false, asking: false, lost: false },
+    }
     this.#pairs.add(pair)
     near.once('data', (first) => {
       pair.listener = first.includes(LISTENER)
@@ -90,6 +101,8 @@ export class PostgresProxy {
         if (!pair.lost && !to.destroyed) to.write(bytes)
       }
       from.on('data', (bytes) => {
+        if (from === near && !pair.asking && !pair.listener) this.#roundTrips++
+        pair.asking = from === near
         // Later bytes do not overtake it.
         arrivesMs = Math.max(arrivesMs, Date.now() + this.#lateMs)
         const waitMs = arrivesMs - Date.now()
