@@ -59,6 +59,7 @@ test('only the questions, the numbers of HTTP/2, how text is aligned, a director
     'bench/workloads/egress.ts',
     'bench/workloads/ext-authz.ts',
     'bench/workloads/followers.ts',
+    'bench/workloads/herd.ts',
     'bench/workloads/in-process.ts',
     'bench/workloads/login.ts',
     'bench/workloads/sharing-host.ts',
