@@ -4,7 +4,7 @@ import type { GeneratedCall } from './generated-calls.ts'
 import type { Outcome } from './outcomes.ts'
 
 /** As `grpc-status` has it. */
-const [OK, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL] = ['0', '4', '12', '13']
+const [OK, CANCELLED, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL] = ['0', '1', '4', '12', '13']
 
 /** The outcome of a call, without the parts that each transport may say differently. */
 interface Compared {
@@ -100,7 +100,9 @@ export function differenceOf(
   if (call.end === 'reset') return undefined
   const [ours, theirs] = alike(compared(call, sockets), compared(call, grpcJs))
   // Whether so short a deadline passes before the answer is luck, too.
-  const isLuck = /^the tiny timeout/.test(call.twist) && [ours, theirs].some(ended(DEADLINE_EXCEEDED))
+  const isLuck =
+    /^the tiny timeout/.test(call.twist) &&
+    [ours, theirs].some((each) => ended(DEADLINE_EXCEEDED)(each) || ended(CANCELLED)(each))
   if (isLuck || isDeepStrictEqual(ours, theirs)) return undefined
   return (
     DIFFERENCES.find(
