@@ -210,7 +210,7 @@ const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
   createUsers: (account, { count = 0 }) => {
     const creation = account.exists ? [] : createAccount(account)
     account.crowd += count
-    return [...creation, ...Array.from({ length: count }, () => NEW_USER).flat()]
+    return [...creation, ...newUsers(count)]
   },
   updateUser: (account, { name = '', enabled, ofAccount, ofProject, administers }) => {
     const user = account.users[name] as User
@@ -268,6 +268,16 @@ function createAccount(account: Account): readonly string[] {
 }
 
 const NEW_USER = ['service_user.create', 'service_user.set_permissions']
+
+/** Entries of a directory file that take the same step together. */
+const TOGETHER = 500
+
+function newUsers(count: number): string[] {
+  const together = Math.min(count, TOGETHER)
+  if (together === 0) return []
+  const steps = NEW_USER.flatMap((step) => Array.from({ length: together }, () => step))
+  return [...steps, ...newUsers(count - together)]
+}
 
 /** With the tokens that it has opened. */
 function endPassword({ users, tokens }: Account, name: string): void {
