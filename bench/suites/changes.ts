@@ -9,9 +9,7 @@ import type { AccountRecord } from '../../sidecar/directory/directory.ts'
 import { openPostgres } from '../../sidecar/directory/postgres.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { obtainPostgres } from '../../test/support/postgres/postgres-programs.ts'
 import { PostgresServer } from '../../test/support/postgres/server.ts'
-import { CommandFailed } from '../harness/command.ts'
 import { interleave } from '../harness/compare.ts'
 import { type Contender, callCost, contend } from '../harness/contender.ts'
 import { cpuOf } from '../harness/cost.ts'
@@ -19,6 +17,7 @@ import type { Workload } from '../harness/grpc.ts'
 import { comparedRow, singleRow } from '../harness/rows.ts'
 import { Skips } from '../harness/skips.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
+import { requirePostgres } from '../servers/postgres.ts'
 import { startSidecar, startSidecarOn } from '../servers/start.ts'
 import { newDataFolder, SignedTokens } from '../workloads/tokens.ts'
 
@@ -73,12 +72,6 @@ async function run(size: Size): Promise<SuiteReport> {
     )
   }
   return { rows, skipped: skips.list, answersChecked: programs === undefined ? 1 : 2 }
-}
-
-async function requirePostgres(): Promise<string> {
-  const programs = await obtainPostgres()
-  if (!programs.ok) throw new CommandFailed(programs.why)
-  return programs.folder
 }
 
 interface FileSetup extends Setup {

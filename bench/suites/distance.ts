@@ -5,14 +5,13 @@ import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openLocation } from '../../test/support/directory/writer.ts'
-import { obtainPostgres } from '../../test/support/postgres/postgres-programs.ts'
 import { PostgresProxy } from '../../test/support/postgres/proxy.ts'
 import { PostgresServer } from '../../test/support/postgres/server.ts'
-import { CommandFailed } from '../harness/command.ts'
 import { interleave } from '../harness/compare.ts'
 import { comparedRow } from '../harness/rows.ts'
 import { Skips } from '../harness/skips.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
+import { requirePostgres } from '../servers/postgres.ts'
 import { startSharingHost } from '../workloads/sharing-host.ts'
 import { newDataFolder } from '../workloads/tokens.ts'
 
@@ -62,11 +61,7 @@ async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const effort = SIZES[size]
   const skips = new Skips()
-  const programs = await skips.obtain(IDS, async () => {
-    const found = await obtainPostgres()
-    if (!found.ok) throw new CommandFailed(found.why)
-    return found.folder
-  })
+  const programs = await skips.obtain(IDS, requirePostgres)
   if (programs === undefined) return { rows: [], skipped: skips.list, answersChecked: 0 }
   const server = await PostgresServer.start(programs)
   stack.defer(() => server.remove())

@@ -14,15 +14,14 @@ import { SIGNING_KEYS_FILE } from '../../sidecar/base/data-folder.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { openPostgres } from '../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { obtainPostgres } from '../../test/support/postgres/postgres-programs.ts'
 import { PostgresServer } from '../../test/support/postgres/server.ts'
-import { CommandFailed } from '../harness/command.ts'
 import { connectLoad } from '../harness/contender.ts'
 import { BUSY, CHECK_PATH } from '../harness/grpc.ts'
 import { type Latencies, latencyOf } from '../harness/latency.ts'
 import { comparedRow, singleRow } from '../harness/rows.ts'
 import { Skips } from '../harness/skips.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
+import { requirePostgres } from '../servers/postgres.ts'
 import { startSidecar, startSidecarOn } from '../servers/start.ts'
 import { checkQuestion } from '../workloads/checks.ts'
 import { Followers } from '../workloads/followers.ts'
@@ -97,11 +96,7 @@ async function run(size: Size): Promise<SuiteReport> {
     ...['herd', 'herd-in-step', 'large-change', 'memory', 'failover', 'tier'],
   ]
   const skips = new Skips()
-  const programs = await skips.obtain(ids, async () => {
-    const found = await obtainPostgres()
-    if (!found.ok) throw new CommandFailed(found.why)
-    return found.folder
-  })
+  const programs = await skips.obtain(ids, requirePostgres)
   if (programs === undefined) return { rows: [], skipped: skips.list, answersChecked: 0 }
   const server = await PostgresServer.start(programs)
   stack.defer(() => server.remove())
