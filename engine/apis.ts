@@ -1,9 +1,9 @@
 /** The row of an API: what the rule says about its cells, and how an engine lists it. */
-import type { AcceptedKind, CompiledApi, NamedConflict } from './decision.ts'
-import type { Api, TokenKind } from './matrix.ts'
+import type { AcceptedKind, CompiledApi, CompiledKind, NamedConflict } from './decision.ts'
+import type { Api } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 import { type Facts, reasonOf } from './rule.ts'
-import { SITUATIONS } from './situations.ts'
+import { isOpen, SITUATIONS } from './situations.ts'
 
 /** The answers of the rule about a cell: the reason in each of the {@link SITUATIONS}. */
 export type CellReasons = readonly Reason[]
@@ -16,7 +16,7 @@ export interface ApiRow {
 
 /** Compiles rows. Parts that many of them share are made once. */
 export class ApiRows {
-  readonly #kinds: readonly TokenKind[]
+  readonly #kinds: readonly CompiledKind[]
   readonly #strict: boolean
   /** One for each kind. */
   readonly #acceptable: readonly AcceptedKind[]
@@ -25,12 +25,10 @@ export class ApiRows {
   readonly #accepted = new Map<string, readonly AcceptedKind[]>()
   readonly #reasons = new Map<string, CellReasons>()
 
-  constructor(kinds: readonly TokenKind[], strict: boolean) {
+  constructor(kinds: readonly CompiledKind[], strict: boolean) {
     this.#kinds = kinds
     this.#strict = strict
-    this.#acceptable = kinds.map(({ id, header, scheme, obtained }) =>
-      Object.freeze({ kind: id, header, ...(scheme && { scheme }), issuable: obtained.by === 'issue' }),
-    )
+    this.#acceptable = kinds.map((kind) => Object.freeze(acceptable(kind)))
     this.#noConflicts = new Map(kinds.map(({ id }) => [id, NONE]))
   }
 
@@ -42,35 +40,39 @@ export class ApiRows {
   }
 
   /** @param bearing the conflicts that bear on the API, in the order of the matrix */
-  compile({ id, title, section, accepts }: Api, bearing: readonly NamedConflict[]): ApiRow {
+  compile(row: Api, bearing: readonly NamedConflict[]): ApiRow {
+    const { id, title, section, accepts } = row
+    // Survives: `'known'` → `""`. The rule compares with the other values of the fact, and no other code sees
+    // it.
+    const known = row.public === true ? 'public' : 'known'
     const cells = this.#kinds.map((kind) => {
       const contesting = bearing.filter((conflict) => contests(conflict, id, kind.id))
       // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
       // sees it.
       const table = accepts.includes(kind.id) ? 'accepts' : 'rejects'
-      // Survives: `'known'` → `""`. The rule compares with the other values of the fact, and no other code
-      // sees it.
-      const reasons = this.#reasonsOf('known', kind.scopeLevel, table, contesting)
+      const reasons = this.#reasonsOf(known, kind.scopeLevel, table, contesting)
       return { kind: kind.id, contesting, reasons }
     })
     const named = (contesting: readonly NamedConflict[]) =>
       Object.freeze(bearing.filter((each) => each.apis.includes(id) || contesting.includes(each)))
-    const opens = cells.map(({ reasons }) => reasons.includes('ALLOWED'))
+    const opens = cells.map(({ reasons }) => isOpen(reasons))
     const contested = cells.filter(({ contesting }) => contesting.length > 0).map(({ kind }) => kind)
     const api = Object.freeze({
       ...{ id, title, section },
       accepted: once(this.#accepted, opens.join(), () =>
         Object.freeze(this.#acceptable.filter((_, index) => opens[index])),
       ),
+      public: row.public === true,
+      notes: row.notes === undefined ? NO_NOTES : Object.freeze({ ...row.notes }),
       contested: contested.length === 0 ? NONE : Object.freeze(contested),
       conflicts:
         bearing.length === 0
           ? this.#noConflicts
           : new Map(cells.map(({ kind, contesting }) => [kind, named(contesting)])),
     })
-    // Survives: `'known'` → `""`, `'rejects'` → `""`. The rule compares with the other values of the fact,
-    // and no other code sees it.
-    const unknownKind = this.#reasonsOf('known', 'unknown', 'rejects', NONE)
+    // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
+    // sees it.
+    const unknownKind = this.#reasonsOf(known, 'unknown', 'rejects', NONE)
     return { api, cells: [unknownKind, ...cells.map(({ reasons }) => reasons)] }
   }
 
@@ -93,6 +95,21 @@ export class ApiRows {
 }
 
 const NONE: readonly never[] = Object.freeze([])
+
+const NO_NOTES: CompiledApi['notes'] = Object.freeze({})
+
+function acceptable(kind: CompiledKind): AcceptedKind {
+  const { id, header, scheme, obtained } = kind
+  const { by, link } = obtained
+  return {
+    kind: id,
+    header,
+    ...(scheme && { scheme }),
+    issuable: by === 'issue',
+    obtained: by,
+    ...(link && { link }),
+  }
+}
 
 /** Whether a conflict puts the value of this cell in doubt. */
 function contests({ cells }: NamedConflict, api: string, kind: string): boolean {

@@ -7,11 +7,12 @@ import { adviceByKind, conflictsByApi, nameConflicts } from './conflicts.ts'
 import { completeMatrix, problemsInSteps } from './consistency.ts'
 import { CredentialFinder, type CredentialHeaders, type Extraction } from './credentials.ts'
 import { CellHandle, decide, deny, handlesOf, reasonsOf } from './decide.ts'
-import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
+import type { CompiledApi, CompiledKind, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestInSteps, digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import { buildAhead, finish, type Steps } from './large.ts'
-import type { MatrixInput, TokenKind } from './matrix.ts'
+import type { MatrixInput, Place, TokenKind } from './matrix.ts'
+import { firstPlace, placesOf, schemeOf } from './places.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
 import { Table } from './table.ts'
 
@@ -36,7 +37,7 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
    */
   readonly rulesDigest: string
   /** By id, in the order of the matrix. */
-  readonly tokenKinds: ReadonlyMap<KindId, TokenKind<KindId>>
+  readonly tokenKinds: ReadonlyMap<KindId, CompiledKind<KindId>>
   /** By id, in the order of the matrix. */
   readonly apis: ReadonlyMap<ApiId, CompiledApi<KindId, ApiId>>
   readonly conflicts: readonly NamedConflict[]
@@ -62,7 +63,8 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
     holder?: string | undefined,
   ): Decision<KindId>
   /**
-   * The denial for a fault of the credential itself. An unknown API takes precedence.
+   * The decision where the credential itself has a fault: the denial, or that the API needs no token. An
+   * unknown API takes precedence.
    *
    * @param kind of the token, where it is known which token the credential is
    * @param holder type of its holder, as in `Question`
@@ -122,7 +124,7 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
   // The parts by name: another part of an object, such as the `$schema` of the file, is not the matrix.
   const digest = yield* digestInSteps({ title, tokenKinds, apis: rows, statements, conflicts: declared })
   const rulesDigest = digestOf({ digest, strict })
-  const kinds = tokenKinds.map((kind) => frozenCopy(kind))
+  const kinds = tokenKinds.map(compiledKind)
   const conflicts = yield* nameConflicts(matrix)
   const conflictsOf = yield* conflictsByApi(conflicts)
   const table = new Table(kinds, yield* adviceByKind(matrix, conflicts), { digest, strict, rulesDigest })
@@ -155,4 +157,17 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
     decisions: () => table.all(),
     prebuilt,
   })
+}
+
+function compiledKind(kind: TokenKind): CompiledKind {
+  const first = firstPlace(kind)
+  const { header, prefix } = first
+  // As it is without a place to choose from, a scheme that is not there is no property.
+  const scheme = schemeOf(first) || undefined
+  return frozenCopy({ ...kind, header, scheme, prefix, places: placesOf(kind).map(onlyPlace) })
+}
+
+/** The short form of a place is a kind, which has more. */
+function onlyPlace({ header, scheme, prefix, basic, with: other }: Place): Place {
+  return { header, scheme, prefix, basic, with: other }
 }

@@ -1,8 +1,9 @@
 /** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
 
 import { finish, type Steps } from './large.ts'
-import type { Matrix, MatrixInput, TokenKind } from './matrix.ts'
+import type { Matrix, MatrixInput, Place, TokenKind } from './matrix.ts'
 import { withArticle } from './messages.ts'
+import { carriageOf, placeName } from './places.ts'
 
 /** A fault of a matrix. */
 export interface MatrixProblem {
@@ -62,29 +63,96 @@ function whyNotIn(header: string): string | undefined {
   return OTHER_HEADER.test(header) ? 'this one says something of the message or its way' : undefined
 }
 
-/** Where tokens travel: headers that cannot carry one, and prefixes that do not distinguish kinds. */
+/** A place, and where the matrix says it. */
+interface SaidPlace extends Place {
+  readonly at: string
+  readonly kind: string
+  readonly name: string
+}
+
+/** Where tokens travel: headers that cannot carry one, and places that do not distinguish kinds. */
 function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
-  return kinds.flatMap(({ header, scheme, prefix }, index) => {
+  const problems: MatrixProblem[] = []
+  const said: SaidPlace[] = []
+  for (const [index, kind] of kinds.entries()) {
     const at = `tokenKinds[${index}]`
-    const why = whyNotIn(header)
-    if (why !== undefined)
-      return [{ path: `${at}.header`, expected: `expected a header that can carry a credential: ${why}` }]
-    const like = kinds
-      .slice(0, index)
-      .find(
-        (other) =>
-          isSameText(other.header, header) &&
-          isSameText(other.scheme, scheme) &&
-          isNested(other.prefix, prefix),
+    const { header, scheme, prefix, places } = kind
+    const isShort = [header, scheme, prefix].some((part) => part !== undefined)
+    if (isShort === (places !== undefined && places.length > 0) || (isShort && header === undefined)) {
+      problems.push(
+        isShort && header !== undefined
+          ? {
+              path: `${at}.places`,
+              expected: 'expected no list of places beside `header`, `scheme` and `prefix`',
+            }
+          : {
+              path: `${at}.header`,
+              expected: 'expected the header that its tokens travel in, or a list of `places`',
+            },
       )
-    if (like === undefined) return []
-    return [
-      {
-        path: `${at}.prefix`,
-        expected: `expected a prefix that distinguishes its tokens from those of \`${like.id}\`, which travel in the same header: neither may be the beginning of the other`,
-      },
-    ]
-  })
+      continue
+    }
+    const all = places?.map((place, nth) => [place, `${at}.places[${nth}]`] as const)
+    const first = places?.[0]
+    if (kind.obtained.by !== 'elsewhere' && (first?.basic ?? first?.with) !== undefined)
+      problems.push({
+        path: `${at}.places[0]`,
+        expected:
+          'expected first a place without `basic` and `with`: whoever obtains a token here gets the header for it',
+      })
+    for (const [place, path] of all ?? [[{ header: String(header), scheme, prefix }, at] as const]) {
+      const one = { ...place, at: path, kind: kind.id, name: placeName(place) }
+      problems.push(...placeProblems(one, said))
+      said.push(one)
+    }
+  }
+  // Some come before the kind that they do not go with.
+  for (const place of said) {
+    const other = said.find(({ header }) => isSameText(header, place.with))
+    if (place.with !== undefined && other !== undefined)
+      problems.push({
+        path: `${place.at}.with`,
+        expected: `expected a header that carries no token; those of \`${other.kind}\` travel in this one`,
+      })
+  }
+  return problems
+}
+
+/** @param earlier the places before it */
+function placeProblems(place: SaidPlace, earlier: readonly SaidPlace[]): MatrixProblem[] {
+  const { at, kind, name, header, scheme, prefix, basic } = place
+  const expect = (property: string, expected: string) => [
+    { path: `${at}.${property}`, expected: `expected ${expected}` },
+  ]
+  for (const property of ['header', 'with'] as const) {
+    const why = whyNotIn(place[property] ?? '')
+    if (why !== undefined) return expect(property, `a header that can carry a credential: ${why}`)
+  }
+  if (basic !== undefined && scheme !== undefined)
+    return expect('scheme', 'none beside `basic`, whose scheme is Basic')
+  const same = earlier.filter((other) => other.name === name)
+  if (same.some((other) => other.kind === kind))
+    return expect('header', `each place of a kind once; \`${carriageOf(place)}\` is there already`)
+  const [first] = same
+  if (first !== undefined && !isSameText(first.with, place.with))
+    return expect('with', `the same as for \`${first.kind}\`, which travels in the same place`)
+  const whole = isSameText(scheme, 'Basic')
+  const mixed = earlier.find(
+    (other) =>
+      isSameText(other.header, header) &&
+      (whole ? other.basic !== undefined : basic !== undefined && isSameText(other.scheme, 'Basic')),
+  )
+  if (mixed !== undefined)
+    return expect(
+      'basic',
+      `it of all places with Basic in \`${header}\`, or of none, as with \`${mixed.kind}\``,
+    )
+  const like = same.find((other) => isNested(other.prefix, prefix))
+  if (like === undefined) return []
+  return expect(
+    'prefix',
+    `a prefix that distinguishes its tokens from those of \`${like.kind}\`, which travel in the same header: neither may be the beginning of the other`,
+  )
 }
 
 /** Whether one is the beginning of the other. Kinds may have the same one, or none. */
@@ -131,8 +199,10 @@ interface Reference {
 }
 
 function* referencesOf({ apis, statements, conflicts }: Matrix): Generator<Reference> {
-  for (const [index, { accepts }] of apis.entries())
+  for (const [index, { accepts, notes }] of apis.entries()) {
     yield* listed(`apis[${index}].accepts`, accepts, 'token kind')
+    for (const id in notes) yield { path: `apis[${index}].notes.${id}`, id, to: 'token kind' }
+  }
   for (const [index, { claim }] of statements.entries()) {
     const at = `statements[${index}].claim`
     if ('kind' in claim) yield { path: `${at}.kind`, id: claim.kind, to: 'token kind' }

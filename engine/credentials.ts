@@ -1,5 +1,6 @@
 /** Finding the credential among the headers of a request (§5.2). */
-import type { TokenKind } from './matrix.ts'
+import type { Place, TokenKind } from './matrix.ts'
+import { type Carried, lowerCase, placeName, placesOf, schemeOf } from './places.ts'
 import type { CredentialReason } from './reasons.ts'
 
 /**
@@ -19,6 +20,8 @@ export type Extraction =
       readonly header: string
       /** The scheme before it, in lower case. Empty: the header has the token alone. */
       readonly scheme: string
+      /** Names both, and the part of Basic that it is ({@link placeName}). */
+      readonly place: string
       readonly value: string
     }
   | { readonly ok: false; readonly reason: CredentialReason }
@@ -52,8 +55,20 @@ export class CredentialNames {
   }
 }
 
-/** Where a kind of token travels. */
-type Carriage = Pick<TokenKind, 'header' | 'scheme' | 'prefix'>
+/** A part of the credentials of Basic that tokens travel in. */
+interface Part {
+  readonly basic: 'user' | 'password'
+  readonly place: string
+  /** Its tokens begin with one of these. */
+  readonly prefixes: readonly string[]
+}
+
+/** The content of a header behind a scheme, or without one. */
+interface Slot {
+  readonly place: string
+  /** The parts of Basic that may be the token. Absent: it is what stands there. */
+  readonly parts?: readonly Part[]
+}
 
 /** A header as it arrived: its name in lower case, and its value without white space around it. */
 interface Field {
@@ -64,37 +79,62 @@ interface Field {
 /** Finds the one credential among headers, by where the kinds of a matrix travel. */
 export class CredentialFinder {
   readonly names: CredentialNames
-  /** Header → the schemes that may stand in it, both in lower case. Empty: none. */
-  readonly #schemes = new Map<string, Set<string>>()
+  /** Header → scheme → what stands there; both in lower case. An empty scheme: the token alone. */
+  readonly #slots = new Map<string, Map<string, Slot>>()
+  /** Place → the header that must come with its tokens, in lower case. */
+  readonly #companions = new Map<string, string>()
+  readonly #companionNames: CredentialNames
 
-  constructor(kinds: readonly Carriage[]) {
-    this.names = new CredentialNames(kinds.map(({ header }) => header))
-    for (const { header, scheme = '' } of kinds) {
-      const name = lowerCase(header)
-      this.#schemes.set(name, (this.#schemes.get(name) ?? new Set()).add(lowerCase(scheme)))
+  constructor(kinds: readonly Carried[]) {
+    const places = kinds.flatMap(placesOf)
+    this.names = new CredentialNames(places.map(({ header }) => header))
+    for (const place of places) {
+      const header = lowerCase(place.header)
+      const slots = this.#slots.get(header) ?? new Map<string, Slot>()
+      this.#slots.set(header, slots)
+      const scheme = lowerCase(schemeOf(place))
+      slots.set(scheme, slotWith(slots.get(scheme), place))
+      if (place.with) this.#companions.set(placeName(place), lowerCase(place.with))
     }
+    this.#companionNames = new CredentialNames([...this.#companions.values()])
   }
 
   /** Whether a scheme may stand in the header. @param header in lower case, one of the names */
   hasSchemes(header: string): boolean {
-    const schemes = this.#schemes.get(header)
-    return schemes !== undefined && (schemes.size > 1 || !schemes.has(''))
+    const slots = this.#slots.get(header)
+    return slots !== undefined && (slots.size > 1 || !slots.has(''))
+  }
+
+  /** Whether all of a credential is in one header. */
+  get isInOneHeader(): boolean {
+    return this.#companions.size === 0
   }
 
   /** Total: headers that cannot be read are malformed. */
   find(headers: CredentialHeaders): Extraction {
     try {
       const found: Field[] = []
+      const beside: Field[] = []
       for (const [name, values] of headers) {
-        const header = this.names.find(name)
+        const header = this.names.find(name) ?? this.#companionNames.find(name)
         if (header === undefined || values === undefined) continue
-        if (typeof values === 'string') found.push({ header, value: trimmed(values) })
-        else for (const value of values) found.push({ header, value: trimmed(value) })
+        const fields = this.#slots.has(header) ? found : beside
+        if (typeof values === 'string') fields.push({ header, value: trimmed(values) })
+        else for (const value of values) fields.push({ header, value: trimmed(value) })
       }
-      return this.#only(found)
+      const only = this.#only(found)
+      return only.ok && !this.#isComplete(only.place, beside) ? fault('CREDENTIAL_MALFORMED') : only
     } catch {
       return fault('CREDENTIAL_MALFORMED')
     }
+  }
+
+  /** Whether the header that must come with a token in the place has come, once and with a value. */
+  #isComplete(place: string, beside: readonly Field[]): boolean {
+    const companion = this.#companions.get(place)
+    if (companion === undefined) return true
+    const [only, ...more] = beside.filter(({ header }) => header === companion)
+    return only !== undefined && only.value !== '' && more.length === 0
   }
 
   #only(found: readonly Field[]): Extraction {
@@ -111,47 +151,73 @@ export class CredentialFinder {
    * @param header in lower case, one of the names
    */
   tokenIn(header: string, value: string): Extraction {
-    const schemes = this.#schemes.get(header) as ReadonlySet<string>
-    const isBare = schemes.has('')
-    // Survives: `schemes.size === 1` → `false`. It only spares to look for a scheme, where the header has
+    const slots = this.#slots.get(header) as ReadonlyMap<string, Slot>
+    // Survives: `slots.size === 1` → `false`. It only spares to look for a scheme, where the header has
     // none.
-    if (isBare && TOKEN.test(value) && (schemes.size === 1 || !schemes.has(lowerCase(value))))
-      return { ok: true, header, scheme: '', value }
+    if (slots.has('') && TOKEN.test(value) && (slots.size === 1 || !slots.has(lowerCase(value))))
+      return { ok: true, header, scheme: '', place: header, value }
     const end = value.indexOf(' ')
     // Survives: `end < 0` → `end <= 0`. A value that begins with a space is malformed either way: no scheme
     // has one.
     const scheme = lowerCase(end < 0 ? value : value.slice(0, end))
-    if (scheme === '' || !schemes.has(scheme)) return fault('CREDENTIAL_MALFORMED')
+    const slot = slots.get(scheme)
+    if (scheme === '' || slot === undefined) return fault('CREDENTIAL_MALFORMED')
     // Survives: `end < 0` → `end <= 0`. A value that begins with a space is malformed either way: no scheme
     // has one.
     if (end < 0) return fault('CREDENTIAL_MISSING')
     let start = end
     while (value.charCodeAt(start) === 0x20) start++
-    const token = value.slice(start)
-    return TOKEN.test(token) ? { ok: true, header, scheme, value: token } : fault('CREDENTIAL_MALFORMED')
+    const text = value.slice(start)
+    const { place, parts } = slot
+    if (!TOKEN.test(text)) return fault('CREDENTIAL_MALFORMED')
+    if (parts === undefined) return { ok: true, header, scheme, place, value: text }
+    const found = tokenOfBasic(text, parts)
+    return 'reason' in found ? fault(found.reason) : { ok: true, header, scheme, ...found }
   }
 }
 
+/** A slot with one place more. */
+function slotWith(slot: Slot | undefined, { prefix = '', ...place }: Place): Slot {
+  const { basic } = place
+  if (basic === undefined) return { place: placeName(place) }
+  const parts = slot?.parts ?? []
+  const same = parts.find((part) => part.basic === basic)
+  const part = { basic, place: placeName(place), prefixes: [...(same?.prefixes ?? []), prefix] }
+  return { place: part.place, parts: [...parts.filter((other) => other !== same), part] }
+}
+
+// Every platform that the engine runs on has these two, and the library of ECMAScript does not name them.
+declare function atob(text: string): string
+declare function btoa(bytes: string): string
+
+/** No control character (RFC 7617 §2). Bytes outside of ASCII may be anything. */
+const BASIC = /^([^\x00-\x1f\x7f:]*):([^\x00-\x1f\x7f]*)$/
+
+/**
+ * The token in the credentials of Basic. Where either part may be one, it is the one that is not empty; of
+ * two, the one that begins as tokens there do.
+ */
+function tokenOfBasic(
+  text: string,
+  parts: readonly Part[],
+): { readonly place: string; readonly value: string } | { readonly reason: CredentialReason } {
+  const decoded = atob(text)
+  const match = BASIC.exec(decoded)
+  // `atob` is lenient. Only the one right way to write the bytes counts, which all readers read alike.
+  if (match === null || btoa(decoded) !== text) return { reason: 'CREDENTIAL_MALFORMED' }
+  const values = { user: match[1] as string, password: match[2] as string }
+  const sent = parts.filter(({ basic }) => values[basic] !== '')
+  if (sent.length === 0) return { reason: 'CREDENTIAL_MISSING' }
+  const fits = ({ basic, prefixes }: Part) => prefixes.some((prefix) => values[basic].startsWith(prefix))
+  const [only, ...more] = sent.length === 1 ? sent : sent.filter(fits)
+  if (more.length > 0) return { reason: 'CREDENTIAL_AMBIGUOUS' }
+  if (only === undefined || !TOKEN.test(values[only.basic])) return { reason: 'CREDENTIAL_MALFORMED' }
+  return { place: only.place, value: values[only.basic] }
+}
+
 /** Whether a token of the kind travels as this one did. */
-export function carries(
-  { header, scheme = '', prefix = '' }: Carriage,
-  found: Extract<Extraction, { ok: true }>,
-): boolean {
-  return (
-    lowerCase(header) === found.header && lowerCase(scheme) === found.scheme && found.value.startsWith(prefix)
-  )
-}
-
-/** Where a token of the kind belongs, for a sentence: `Authorization: Bearer`, or the header alone. */
-export function carriageOf({ header, scheme = '', prefix = '' }: Carriage): string {
-  const start = prefix === '' ? scheme : `${scheme} ${prefix}…`.trim()
-  return start === '' ? header : `${header}: ${start}`
-}
-
-/** Names a place among headers, in lower case: the header, or the header and the scheme in it. */
-export function fieldPlace({ header, scheme = '' }: Carriage): string {
-  const name = lowerCase(header)
-  return scheme === '' ? name : `${name} ${lowerCase(scheme)}`
+export function carries(kind: Carried, { place, value }: Extract<Extraction, { ok: true }>): boolean {
+  return placesOf(kind).some((each) => placeName(each) === place && value.startsWith(each.prefix ?? ''))
 }
 
 /** The facts of kinds of token about a place that their tokens travel in. */
@@ -162,25 +228,29 @@ export interface CredentialPlace {
   readonly prefixes: ReadonlyMap<string, string>
 }
 
-/** The places of credentials, by their names ({@link fieldPlace}). */
+/** The places of credentials, by their names ({@link placeName}). */
 export function credentialPlaces(kinds: Iterable<TokenKind>): ReadonlyMap<string, CredentialPlace> {
   const places = new Map<
     string,
     { obtainedBy: Set<TokenKind['obtained']['by']>; prefixes: Map<string, string> }
   >()
-  for (const kind of kinds) {
-    const name = fieldPlace(kind)
-    const place = places.get(name) ?? { obtainedBy: new Set(), prefixes: new Map() }
-    places.set(name, place)
-    place.obtainedBy.add(kind.obtained.by)
-    place.prefixes.set(kind.id, kind.prefix ?? '')
-  }
+  for (const kind of kinds)
+    for (const each of placesOf(kind)) {
+      const name = placeName(each)
+      const place = places.get(name) ?? { obtainedBy: new Set(), prefixes: new Map() }
+      places.set(name, place)
+      place.obtainedBy.add(kind.obtained.by)
+      place.prefixes.set(kind.id, each.prefix ?? '')
+    }
   return places
 }
 
-/** The value of a token's header: the token, behind its scheme. */
-export function fieldValue(scheme: string | undefined, token: string): string {
-  return scheme === undefined || scheme === '' ? token : `${scheme} ${token}`
+/** The value of a header for a token in the place. */
+export function fieldValue(place: Omit<Place, 'header'>, token: string): string {
+  const scheme = schemeOf(place)
+  if (place.basic !== undefined)
+    return `${scheme} ${btoa(place.basic === 'user' ? `${token}:` : `:${token}`)}`
+  return scheme === '' ? token : `${scheme} ${token}`
 }
 
 /**
@@ -214,11 +284,3 @@ function trimmed(value: string): string {
 }
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
-
-/**
- * Header names are ASCII. No other letter may become one of them in lower case, as the Kelvin sign becomes
- * `k`.
- */
-export function lowerCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-}

@@ -1,5 +1,5 @@
 /** The question and the answer. */
-import type { Conflict } from './matrix.ts'
+import type { Conflict, Place, TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 
 /** The account or project that a token is bound to, or that a resource belongs to. */
@@ -31,6 +31,9 @@ export interface AcceptedKind<KindId extends string = string> {
   readonly scheme?: string
   /** Whether the sidecar's `Issue` can obtain it. It cannot obtain a static token (§4.2). */
   readonly issuable: boolean
+  readonly obtained: TokenKind['obtained']['by']
+  /** Where a person obtains it or reads how. */
+  readonly link?: string
 }
 
 /** A conflict as decisions name it: with the sections of its statements. */
@@ -52,7 +55,7 @@ export interface Decision<KindId extends string = string> {
   readonly accepted: readonly AcceptedKind<KindId>[]
   /** The conflicts of the source that bear on this cell. */
   readonly conflicts: readonly NamedConflict[]
-  /** Recommendations of the source about such a token. */
+  /** Recommendations of the source about such a token, and the note of the cell. */
   readonly advice: readonly string[]
   /** Digest of the matrix that decided. */
   readonly digest: string
@@ -65,6 +68,12 @@ export interface Decision<KindId extends string = string> {
   readonly rulesDigest: string
 }
 
+/** A kind of token of a compiled matrix. Header, scheme and prefix are those of its first place. */
+export interface CompiledKind<Id extends string = string> extends TokenKind<Id> {
+  readonly header: string
+  readonly places: readonly Place[]
+}
+
 /** An API with the conflicts' resolutions and the mode applied. */
 export interface CompiledApi<KindId extends string = string, ApiId extends string = string> {
   readonly id: ApiId
@@ -72,6 +81,10 @@ export interface CompiledApi<KindId extends string = string, ApiId extends strin
   readonly section: string
   /** Kinds that open it, in the order of the matrix. */
   readonly accepted: readonly AcceptedKind<KindId>[]
+  /** Whether it needs no token. */
+  readonly public: boolean
+  /** Kind → the note of its cell. */
+  readonly notes: Readonly<Record<string, string>>
   /** Ids of the kinds whose cell a conflict names. */
   readonly contested: readonly KindId[]
   /** The conflicts that bear on a cell of this API, by kind id. */

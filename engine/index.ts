@@ -9,15 +9,21 @@ export { completeMatrix, type MatrixProblem, matrixProblems } from './consistenc
 export {
   type CredentialHeaders,
   type CredentialPlace,
-  carriageOf,
   carries,
   credentialPlaces,
   type Extraction,
-  fieldPlace,
   fieldValue,
 } from './credentials.ts'
 export type { CellHandle } from './decide.ts'
-export type { AcceptedKind, CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
+export type {
+  AcceptedKind,
+  CompiledApi,
+  CompiledKind,
+  Decision,
+  NamedConflict,
+  Question,
+  Scope,
+} from './decision.ts'
 export { DENIAL_STATUSES, type Denial, type Denied, denialOf } from './denial.ts'
 export {
   buildIssuanceBody,
@@ -36,10 +42,21 @@ export type {
   ConflictType,
   Matrix,
   MatrixInput,
+  Place,
   ScopeLevel,
   Statement,
   TokenKind,
 } from './matrix.ts'
 export { namesMeant } from './meant.ts'
-export { withArticle } from './messages.ts'
+export { withArticle, withCarriage } from './messages.ts'
+export {
+  type Carried,
+  carriageOf,
+  credentialHeaders,
+  firstPlace,
+  placeFrom,
+  placeName,
+  placesOf,
+  schemeOf,
+} from './places.ts'
 export { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Reason } from './reasons.ts'

@@ -6,6 +6,23 @@
 /** The scope of a token of a kind (§1): a whole account, or one project of it. */
 export type ScopeLevel = 'account' | 'project'
 
+/** A place among the headers of a request that tokens of a kind travel in (§5.2). */
+export interface Place {
+  /** Request header, in the source's spelling. Several kinds may share one. */
+  readonly header: string
+  /**
+   * Authentication scheme before the token in that header (RFC 9110 §11.4), for example `Bearer`. Absent: the
+   * header has the token alone.
+   */
+  readonly scheme?: string | undefined
+  /** The prefix of every token in this place, for example `bdg_`. Absent: no token is recognised by it. */
+  readonly prefix?: string | undefined
+  /** The token is this part of the credentials of Basic (RFC 7617), which is the scheme then. */
+  readonly basic?: 'user' | 'password' | undefined
+  /** A header that must come with it, such as the e-mail address of the holder of a key. */
+  readonly with?: string | undefined
+}
+
 /** A row of the table of token families (§1, §5.1, §5.2, §8). */
 export interface TokenKind<Id extends string = string> {
   readonly id: Id
@@ -14,22 +31,21 @@ export interface TokenKind<Id extends string = string> {
   /** Kinds of one family share a header. */
   readonly family: string
   readonly scopeLevel: ScopeLevel
-  /** Request header that carries it (§5.2), in the source's spelling. Several kinds may share one. */
-  readonly header: string
-  /**
-   * Authentication scheme before the token in that header (RFC 9110 §11.4), for example `Bearer`. Absent: the
-   * header has the token alone.
-   */
+  /** With `scheme` and `prefix`: the one place that it travels in. Absent: there are `places`. */
+  readonly header?: string | undefined
   readonly scheme?: string | undefined
-  /** The prefix of every token of the kind, for example `bdg_`. Absent: no token is recognised by it. */
   readonly prefix?: string | undefined
+  /** Where it travels; a program that sends one takes the first. Absent: there is a `header`. */
+  readonly places?: readonly Place[] | undefined
   /** Type of holder it is issued to: `service_user` or `control_panel_user` (§5.1). */
   readonly issuedTo: string
   readonly obtained: {
-    /** `issue`: by an API request (§4.1). `control_panel`: by a person (§4.2). */
-    readonly by: 'issue' | 'control_panel'
+    /** `issue`: by an API request (§4.1). `control_panel`: by a person (§4.2). `elsewhere`: not from here. */
+    readonly by: 'issue' | 'control_panel' | 'elsewhere'
     /** The actions of the person, one step an item. */
     readonly steps?: readonly string[] | undefined
+    /** Where a person obtains it or reads how: an address that begins with `https://`. */
+    readonly link?: string | undefined
   }
   /** The holder needs a permission with one of these scopes (§5.1). Empty: no permission is needed. */
   readonly permissionScopes: readonly ('account' | 'projects')[]
@@ -45,6 +61,10 @@ export interface Api<Id extends string = string, KindId extends string = string>
   readonly title: string
   /** Ids of the kinds that the row marks as accepted. */
   readonly accepts: readonly NoInfer<KindId>[]
+  /** Whether it needs no token. A token that is sent is judged all the same. */
+  readonly public?: boolean | undefined
+  /** Kind → what the row says of its cell besides the mark, such as "read only". */
+  readonly notes?: Readonly<Record<string, string>> | undefined
   readonly section: string
 }
 

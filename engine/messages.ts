@@ -1,7 +1,7 @@
 /** One sentence for each reason: what is wrong, and what would be right. */
-import { carriageOf } from './credentials.ts'
 import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
+import { type Carried, carriageOf, placesOf, schemeOf } from './places.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
 
 /** The question that a message is about. */
@@ -16,26 +16,25 @@ export interface Subject {
 /** The reasons with a kind to speak of. */
 type ReasonAboutKind = Exclude<Reason, 'UNKNOWN_API' | 'UNKNOWN_TOKEN_KIND' | CredentialReason>
 
+/** The reasons where it does not matter which kind a token has, or whether there is one. */
+type ReasonWithoutKind = CredentialReason | 'UNKNOWN_TOKEN_KIND' | 'ALLOWED'
+
 /** The sentence for a reason: lower case, no final period, ids in backticks. It never holds a credential. */
 export function messageOf(reason: Reason, { kinds, api, kind }: Subject): string {
   if (api === undefined) return 'the api id is not in the matrix'
   return kind === undefined
-    ? aboutCredential(reason as CredentialReason | 'UNKNOWN_TOKEN_KIND', kinds, api)
+    ? aboutCredential(reason as ReasonWithoutKind, kinds, api)
     : aboutKind(reason as ReasonAboutKind, kinds, api, kind)
 }
 
-function aboutCredential(
-  reason: CredentialReason | 'UNKNOWN_TOKEN_KIND',
-  kinds: readonly TokenKind[],
-  api: CompiledApi,
-): string {
+function aboutCredential(reason: ReasonWithoutKind, kinds: readonly TokenKind[], api: CompiledApi): string {
   switch (reason) {
     case 'CREDENTIAL_MISSING':
       return `no credential arrived; ${whatOpens(kinds, api)}`
     case 'CREDENTIAL_AMBIGUOUS':
       return `more than one credential arrived; send one token, once, in ${oneOf(carriagesOf(kinds))}`
     case 'CREDENTIAL_MALFORMED':
-      return `the credential is not a token: expected visible ASCII characters without spaces${behindScheme(kinds)}`
+      return `the credential is not a token: expected visible ASCII characters without spaces${behindScheme(kinds)}${withCompanion(kinds)}`
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${oneOf(kinds.map(withCarriage))}`
     case 'CREDENTIAL_INVALID':
@@ -48,6 +47,8 @@ function aboutCredential(
       return 'the account restricts client addresses, and this one is not among those allowed'
     case 'UNKNOWN_TOKEN_KIND':
       return `the token kind is not in the matrix; expected ${oneOf(kinds.map((each) => `\`${each.id}\``))}`
+    case 'ALLOWED':
+      return `\`${api.id}\` needs no token`
   }
 }
 
@@ -83,20 +84,26 @@ function whatOpens(kinds: readonly TokenKind[], api: CompiledApi, it = `\`${api.
     : `no kind of token opens \`${api.id}\``
 }
 
-/** A token of the kind, and where it belongs. */
-function withCarriage(kind: TokenKind): string {
-  return `${withArticle(kind.title)} in \`${carriageOf(kind)}\``
+/** A token of the kind and where it belongs, for a sentence: "a static token in `X-Token`". */
+export function withCarriage(kind: TokenKind): string {
+  return `${withArticle(kind.title)} in ${oneOf(carriagesOf([kind]))}`
 }
 
 /** Where tokens of these kinds belong, each place once. */
-function carriagesOf(kinds: readonly TokenKind[]): readonly string[] {
-  return [...new Set(kinds.map((each) => `\`${carriageOf(each)}\``))]
+function carriagesOf(kinds: readonly Carried[]): readonly string[] {
+  return [...new Set(kinds.flatMap(placesOf).map((place) => `\`${carriageOf(place)}\``))]
 }
 
 /** The further expectation where tokens have a scheme before them. */
 function behindScheme(kinds: readonly TokenKind[]): string {
-  const withScheme = kinds.filter(({ scheme }) => scheme !== undefined)
+  const withScheme = kinds.flatMap(placesOf).filter((place) => schemeOf(place) !== '')
   return withScheme.length === 0 ? '' : `, after its scheme as in ${oneOf(carriagesOf(withScheme))}`
+}
+
+/** The further expectation where a header must come with tokens. */
+function withCompanion(kinds: readonly TokenKind[]): string {
+  const inTwo = kinds.flatMap(placesOf).filter((place) => place.with !== undefined)
+  return inTwo.length === 0 ? '' : `, with the other header as in ${oneOf(carriagesOf(inTwo))}`
 }
 
 function oneOf(items: readonly string[]): string {

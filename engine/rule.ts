@@ -10,8 +10,8 @@ import type { CredentialReason, Reason } from './reasons.ts'
  * Everything that the rule looks at. The type of the token's holder is not among it: that only brings advice.
  */
 export interface Facts {
-  /** Whether the API is in the matrix. */
-  readonly api: 'known' | 'unknown'
+  /** Whether the API is in the matrix. `public`: it is, and needs no token. */
+  readonly api: 'known' | 'public' | 'unknown'
   /** The fault of the credential. `verified`: nothing, or its claims are taken as given. */
   readonly credential: CredentialReason | 'verified'
   /** The scope that tokens of the kind are bound to. `unknown`: the kind is not in the matrix. */
@@ -31,6 +31,7 @@ export interface Facts {
 /** The first fault, in descending precedence; `ALLOWED` where there is none. */
 export function reasonOf(facts: Facts): Reason {
   if (facts.api === 'unknown') return 'UNKNOWN_API'
+  if (facts.api === 'public' && facts.credential === 'CREDENTIAL_MISSING') return 'ALLOWED'
   if (facts.credential !== 'verified') return facts.credential
   if (facts.kind === 'unknown') return 'UNKNOWN_TOKEN_KIND'
   if (facts.scope !== facts.kind) return 'INVALID_SCOPE'

@@ -3,7 +3,7 @@
  * scopes with four targets each, and eight faults of the credential.
  */
 import type { Scope } from './decision.ts'
-import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'
+import { CREDENTIAL_REASONS, type CredentialReason, type Reason } from './reasons.ts'
 import type { Facts } from './rule.ts'
 
 const SCOPES = ['invalid', 'account', 'project'] as const satisfies readonly Facts['scope'][]
@@ -33,6 +33,15 @@ const NOT_GIVEN = TARGETS.indexOf('not_given')
 const SAME = TARGETS.indexOf('same')
 const OTHER_PROJECT = TARGETS.indexOf('other_project')
 const OTHER_ACCOUNT = TARGETS.indexOf('other_account')
+
+/** The situation of a request without a credential. */
+export const MISSING = FAULTS + CREDENTIAL_REASONS.indexOf('CREDENTIAL_MISSING')
+
+/** Whether a token opens the cell with these reasons, one in each situation. */
+export function isOpen(reasons: readonly Reason[]): boolean {
+  const opened = reasons.indexOf('ALLOWED')
+  return opened >= 0 && opened < FAULTS
+}
 
 /** The situation of a token with that scope. */
 export function situationOf(scope: Scope | undefined, target: Scope | undefined): number {

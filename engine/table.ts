@@ -5,11 +5,10 @@
  */
 import type { CellReasons } from './apis.ts'
 import type { Advised } from './conflicts.ts'
-import type { CompiledApi, Decision, NamedConflict } from './decision.ts'
-import type { TokenKind } from './matrix.ts'
+import type { CompiledApi, CompiledKind, Decision } from './decision.ts'
 import { messageOf } from './messages.ts'
 import { REASONS, type Reason, UNKNOWN_TOKEN_REASONS } from './reasons.ts'
-import { SITUATIONS } from './situations.ts'
+import { MISSING, SITUATIONS } from './situations.ts'
 
 /** The fields that name the rules of an engine, in each of its decisions. */
 type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
@@ -42,12 +41,12 @@ export class Table {
   readonly #apis: (CompiledApi | undefined)[] = []
   /** The answers of the rule, row by row, column by column. */
   readonly #cells: CellReasons[] = []
-  readonly #kinds: readonly TokenKind[]
+  readonly #kinds: readonly CompiledKind[]
   readonly #rules: Rules
 
   /** @param advice kind → type of holder → what is said about them */
   constructor(
-    kinds: readonly TokenKind[],
+    kinds: readonly CompiledKind[],
     advice: ReadonlyMap<string, ReadonlyMap<string, Advised>>,
     rules: Rules,
   ) {
@@ -95,12 +94,13 @@ export class Table {
     const reasons = this.#cells[cell] as CellReasons
     const reason = reasons[situation] as Reason
     const { kind: index, advised } = this.#layout[column] as Column
-    const kind = isAboutKind(reason) ? this.#kinds[index - 1] : undefined
-    const said = isAboutToken(reason) ? advised : undefined
+    const needsNone = reason === 'ALLOWED' && situation === MISSING
+    const kind = !needsNone && isAboutKind(reason) ? this.#kinds[index - 1] : undefined
+    const said = !needsNone && isAboutToken(reason) ? advised : undefined
     // A cell has one decision for each reason. One that says nothing about the column is that of the whole
     // row.
     const firstCell = kind === undefined && said === undefined ? cell - column : cell
-    const first = firstCell * CELL + reasons.indexOf(reason)
+    const first = firstCell * CELL + (needsNone ? MISSING : reasons.indexOf(reason))
     const api = this.#apis[(cell - column) / this.#layout.length]
     const allowed = reason === 'ALLOWED'
     const decision: Decision =
@@ -116,7 +116,7 @@ export class Table {
             // Survives: `api?.conflicts` → `api.conflicts`. A kind is known only where the API is, and the
             // column of unknown kinds has none.
             conflicts: joined((kind && api?.conflicts.get(kind.id)) ?? NONE, said?.conflicts ?? NONE),
-            advice: said?.advice ?? NONE,
+            advice: joined(noted(kind && api?.notes[kind.id]), said?.advice ?? NONE),
             ...this.#rules,
           })
     this.decisions[place] = decision
@@ -136,6 +136,10 @@ export class Table {
 
 const NONE: readonly never[] = Object.freeze([])
 
+function noted(note: string | undefined): readonly string[] {
+  return note === undefined ? NONE : Object.freeze([note])
+}
+
 /** Whether the kind is known where that is the reason: in their order of precedence, these come later. */
 function isAboutKind(reason: Reason): boolean {
   // Survives: `REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')` → `REASONS.indexOf(reason) >=
@@ -150,7 +154,7 @@ function isAboutToken(reason: Reason): boolean {
 }
 
 /** No new list where one of the two is enough: a large matrix has many decisions. */
-function joined(some: readonly NamedConflict[], others: readonly NamedConflict[]): readonly NamedConflict[] {
+function joined<T>(some: readonly T[], others: readonly T[]): readonly T[] {
   if (others.length === 0) return some
   // Survives: `some.length === 0` → `false`. It only spares a list with the same items.
   return some.length === 0 ? others : Object.freeze([...some, ...others])

@@ -99,7 +99,7 @@ export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<
     now.apis.filter(({ id }) => !then.rows.has(id)),
   )
   const { flips, reversedMarks } = yield* flipsBetween(then, now, renamed)
-  const marksShown = ({ id, accepts, ...texts }: Api) =>
+  const marksShown = ({ id, accepts, public: _, ...texts }: Api) =>
     reversedMarks.has(id) ? { id, accepts, ...texts } : { id, ...texts }
   return {
     flips,
@@ -130,8 +130,11 @@ interface Flips {
 function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]): Steps<Flips> {
   const columns = linesOf(then.columns, now.columns)
   const found: Record<Direction, CellFlip[]> = { opened: [], closed: [] }
+  const everyone: Record<Direction, CellFlip[]> = { opened: [], closed: [] }
   const reversedMarks = new Set<string>()
   for (const row of linesOf(then.rows, now.rows, renamed)) {
+    const ofAll = flipForEveryone(then, now, row)
+    if (ofAll !== undefined) everyone[ofAll.direction].push(ofAll)
     for (const column of columns) {
       const [was, is] = [answerAt(then, row.was, column.was), answerAt(now, row.is, column.is)]
       // Survives: `was === is` → `false`. It only spares a look: equal answers flip nothing.
@@ -149,7 +152,38 @@ function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]):
     }
     yield
   }
-  return { flips: [...found.opened, ...found.closed], reversedMarks }
+  const flips = [...everyone.opened, ...found.opened, ...everyone.closed, ...found.closed]
+  return { flips, reversedMarks }
+}
+
+/** Takes the place of a kind in the flip of an API that needs no token on one of the sides. */
+export const EVERYONE = 'everyone'
+
+function flipForEveryone(then: Cells, now: Cells, { id, was, is, renamedFrom }: Line): CellFlip | undefined {
+  const [before, after] = [sideForEveryone(then, was), sideForEveryone(now, is)]
+  const [open, opens] = [before, after].map(({ lenient }) => lenient === 'ALLOWED')
+  if (open === opens) return undefined
+  return {
+    ...{ direction: opens ? 'opened' : 'closed', api: id, kind: EVERYONE, modes: MODES, before, after },
+    ...(renamedFrom !== undefined && { renamedFrom }),
+  }
+}
+
+/** Sides without a conflict, of which there are few. */
+const PLAIN_SIDES = CELL_ANSWERS.map(({ lenient, strict }): CellSide => plainSide(lenient, strict))
+const NO_API = plainSide('UNKNOWN_API', 'UNKNOWN_API')
+const NO_KIND = plainSide('UNKNOWN_TOKEN_KIND', 'UNKNOWN_TOKEN_KIND')
+
+function plainSide(lenient: Reason, strict: Reason): CellSide {
+  return Object.freeze({ lenient, strict, conflicts: Object.freeze([]) })
+}
+
+const FOR_ALL = plainSide('ALLOWED', 'ALLOWED')
+const NOT_FOR_ALL = plainSide('CREDENTIAL_MISSING', 'CREDENTIAL_MISSING')
+
+function sideForEveryone({ apis }: Cells, row: number): CellSide {
+  if (row < 0) return NO_API
+  return apis[row]?.public === true ? FOR_ALL : NOT_FOR_ALL
 }
 
 /** Those of the second matrix first: it is the one in front of the reader. */
@@ -209,15 +243,6 @@ function isAllowed(answer: number, mode: Mode): boolean {
 
 const isMarked = (answer: number): boolean => (CELL_ANSWERS[answer] as CellAnswer).marked
 
-/** Sides without a conflict, of which there are few. */
-const PLAIN_SIDES = CELL_ANSWERS.map(({ lenient, strict }): CellSide => plainSide(lenient, strict))
-const NO_API = plainSide('UNKNOWN_API', 'UNKNOWN_API')
-const NO_KIND = plainSide('UNKNOWN_TOKEN_KIND', 'UNKNOWN_TOKEN_KIND')
-
-function plainSide(lenient: Reason, strict: Reason): CellSide {
-  return Object.freeze({ lenient, strict, conflicts: Object.freeze([]) })
-}
-
 function sideOf(cells: Cells, row: number, column: number): CellSide {
   if (row < 0) return NO_API
   if (column < 0) return NO_KIND
@@ -245,7 +270,16 @@ function renameOf(was: Cells, is: Cells, { from, to, because }: RenamedApi): Ren
     const after = sideOf(is, next, column)
     return [{ direction: 'opened', api: to.id, kind, modes, before: NO_API, after }]
   })
-  return { from: from.id, to: to.id, because, lost, gained }
+  const ofAll = [
+    flipForEveryone(was, is, { id: from.id, was: row, is: -1, renamedFrom: undefined }),
+    from.public && flipForEveryone(was, is, { id: to.id, was: -1, is: next, renamedFrom: undefined }),
+  ]
+  const [lostByAll, gainedByAll] = ofAll.map((flip) => (flip ? [flip] : []))
+  return {
+    ...{ from: from.id, to: to.id, because },
+    lost: [...(lostByAll ?? []), ...lost],
+    gained: [...(gainedByAll ?? []), ...gained],
+  }
 }
 
 interface Identified {

@@ -23,6 +23,7 @@ export {
   type Changed,
   type Comparison,
   compareMatrices,
+  EVERYONE,
   type FieldChange,
   type ListChange,
   type Mode,

@@ -3,7 +3,7 @@
  * and for how long, what it is bound to, and where it travels.
  */
 import { canonicalJson } from '../engine/digest.ts'
-import { fieldPlace, type TokenKind } from '../engine/index.ts'
+import { type Place, placeName, placesOf, schemeOf, type TokenKind } from '../engine/index.ts'
 import type { KindDirection } from './flip-sides.ts'
 
 /** The facts that decisions and issuance take from a kind, as the matrix writes it. `null`: absent. */
@@ -12,6 +12,8 @@ interface KindFacts {
   readonly header: string
   readonly scheme: string | null
   readonly prefix: string | null
+  /** All places, in words, where there is more to say than the three facts above do. */
+  readonly places: readonly string[] | null
   readonly issuedTo: string
   readonly 'obtained.by': TokenKind['obtained']['by']
   /** Sorted. */
@@ -53,11 +55,14 @@ const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']
 /** The differences, the looser facts first; among equals in the order of the second matrix. */
 export function kindFlips(before: readonly TokenKind[], after: readonly TokenKind[]): readonly KindFlip[] {
   const [was, is] = [factsOf(before), factsOf(after)]
-  const flips = [...is].flatMap(([kind, facts]) => {
-    const earlier = was.get(kind)
-    return earlier === undefined ? [ofWhole(kind, null, facts, before)] : changesOf(kind, earlier, facts, was)
+  const flips = after.flatMap((kind) => {
+    const [earlier, facts] = [was.get(kind.id), is.get(kind.id) as KindFacts]
+    return earlier === undefined
+      ? [ofWhole(kind, null, facts, before)]
+      : changesOf(kind.id, earlier, facts, was)
   })
-  for (const [kind, facts] of was) if (!is.has(kind)) flips.push(ofWhole(kind, facts, null, after))
+  for (const kind of before)
+    if (!is.has(kind.id)) flips.push(ofWhole(kind, was.get(kind.id) as KindFacts, null, after))
   return flips.sort((one, other) => ORDER.indexOf(one.direction) - ORDER.indexOf(other.direction))
 }
 
@@ -80,12 +85,12 @@ function factText(value: unknown): string {
 function factsOf(kinds: readonly TokenKind[]): ReadonlyMap<string, KindFacts> {
   return new Map(
     kinds.map((kind, place) => {
-      const { id, scopeLevel, header, scheme = null, prefix = null, issuedTo, obtained } = kind
+      const { id, scopeLevel, issuedTo, obtained } = kind
       const later = kinds.slice(place + 1).filter((each) => isIssuedAs(each, kind))
       return [
         id,
         {
-          ...{ scopeLevel, header, scheme, prefix, issuedTo, 'obtained.by': obtained.by },
+          ...{ scopeLevel, ...placeFacts(kind), issuedTo, 'obtained.by': obtained.by },
           permissionScopes: kind.permissionScopes.toSorted(),
           lifetimeSeconds: kind.lifetimeSeconds,
           preferredOver: later.map((each) => each.id),
@@ -95,22 +100,36 @@ function factsOf(kinds: readonly TokenKind[]): ReadonlyMap<string, KindFacts> {
   )
 }
 
+function placeFacts(kind: TokenKind): Pick<KindFacts, 'header' | 'scheme' | 'prefix' | 'places'> {
+  const places = placesOf(kind)
+  const [first] = places as readonly [Place]
+  const { header, prefix = null } = first
+  const isShort = places.length === 1 && first.basic === undefined && first.with === undefined
+  return { header, scheme: schemeOf(first) || null, prefix, places: isShort ? null : places.map(placeText) }
+}
+
+/** Names are compared without case, prefixes are not. */
+function placeText(place: Place): string {
+  const { prefix, with: other } = place
+  const more = [prefix && `prefix ${prefix}`, other && `with ${other.toLowerCase()}`]
+  return [placeName(place), ...more.filter((each) => each !== undefined)].join(' ')
+}
+
 function isIssuedAs(one: TokenKind, other: TokenKind): boolean {
   return one.obtained.by === 'issue' && other.obtained.by === 'issue' && one.scopeLevel === other.scopeLevel
 }
 
 /** A kind that is new, or gone. Where its header is read for it alone, other requests are read otherwise. */
 function ofWhole(
-  kind: string,
+  kind: TokenKind,
   before: KindFacts | null,
   after: KindFacts | null,
   others: readonly TokenKind[],
 ): KindFlip {
-  const { header, scheme } = (after ?? before) as KindFacts
-  const place = fieldPlace({ header, scheme: scheme ?? undefined })
-  const isRead = others.some((other) => fieldPlace(other) === place)
+  const read = new Set(others.flatMap(placesOf).map(placeName))
+  const isRead = placesOf(kind).every((place) => read.has(placeName(place)))
   const direction = after === null ? 'tightened' : 'loosened'
-  return { direction: isRead ? direction : 'changed', kind, field: 'kind', before, after }
+  return { direction: isRead ? direction : 'changed', kind: kind.id, field: 'kind', before, after }
 }
 
 function changesOf(

@@ -1,9 +1,9 @@
 /** Planning: which tokens a job needs for the APIs that it calls. */
-import type { Engine, TokenKind } from '../engine/index.ts'
+import type { CompiledKind, Engine, TokenKind } from '../engine/index.ts'
 
 /** One token of a plan. */
 export interface PlannedToken {
-  readonly kind: TokenKind
+  readonly kind: CompiledKind
   /** The requested APIs for which it serves. No API is given to two tokens. */
   readonly apis: readonly string[]
 }
@@ -11,6 +11,8 @@ export interface PlannedToken {
 export interface Plan {
   /** The smallest set of kinds that opens all the APIs that any kind opens, in the order of the matrix. */
   readonly tokens: readonly PlannedToken[]
+  /** APIs that need no token. */
+  readonly public: readonly string[]
   /** APIs that no kind opens. */
   readonly unopened: readonly string[]
   /** Ids that are not in the matrix. */
@@ -28,7 +30,8 @@ export interface Plan {
 export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: readonly string[]): Plan {
   const asked = [...new Set(apis)]
   const unknown = asked.filter((api) => !engine.apis.has(api))
-  const known = asked.filter((api) => engine.apis.has(api))
+  const isPublic = (api: string) => engine.apis.get(api)?.public === true
+  const known = asked.filter((api) => engine.apis.has(api) && !isPublic(api))
   const openedBy = new Map(
     // Survives: `engine.apis.get(api)?.accepted` → `engine.apis.get(api).accepted`. Only APIs of the matrix
     // are asked about.
@@ -50,12 +53,12 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   // Survives: `candidates.filter((kind) => !forced.includes(kind))` → `candidates`. It only spares to search
   // with kinds that a smallest set has not, or has already.
   const rest = candidates.filter((kind) => !forced.includes(kind))
-  const chosenFor = (kinds: readonly TokenKind[], api: string) =>
+  const chosenFor = (kinds: readonly CompiledKind[], api: string) =>
     preferredKinds(
       kinds.filter((kind) => opens(kind, api)),
       (kind) => contestedCells(engine, kind, [api]),
     )[0]
-  const contested = (some: readonly TokenKind[]) =>
+  const contested = (some: readonly CompiledKind[]) =>
     open.filter((api) => {
       const chosen = chosenFor([...forced, ...some], api)
       // Survives: `chosen !== undefined` → `true`. All kinds together open what any opens, so there is a
@@ -69,6 +72,7 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const kinds = candidates.filter((kind) => forced.includes(kind) || chosen.includes(kind))
   return {
     tokens: kinds.map((kind) => ({ kind, apis: open.filter((api) => chosenFor(kinds, api) === kind) })),
+    public: asked.filter(isPublic),
     unopened: known.filter((api) => !candidates.some((kind) => opens(kind, api))),
     unknown,
   }
@@ -81,11 +85,11 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
  *
  * @param contested how many cells of a kind are contested, of those that matter; default: none
  */
-export function preferredKinds(
-  kinds: readonly TokenKind[],
+export function preferredKinds<Kind extends TokenKind>(
+  kinds: readonly Kind[],
   // Survives: `() => 0` → `() => undefined`. A difference that is not a number decides as little as one of 0.
-  contested: (kind: TokenKind) => number = () => 0,
-): TokenKind[] {
+  contested: (kind: Kind) => number = () => 0,
+): Kind[] {
   const ranked = kinds.map((kind) => ({
     kind,
     obtained: kind.obtained.by === 'issue' ? 0 : 1,
@@ -124,10 +128,10 @@ function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boo
  * The one with the most kinds that can be issued, then the fewest contested cells, then the most bound to a
  * project, then the first.
  */
-function best(
-  selections: readonly (readonly TokenKind[])[],
-  contested: (kinds: readonly TokenKind[]) => number,
-): readonly TokenKind[] {
+function best<Kind extends TokenKind>(
+  selections: readonly (readonly Kind[])[],
+  contested: (kinds: readonly Kind[]) => number,
+): readonly Kind[] {
   const issuable = (kinds: readonly TokenKind[]) =>
     kinds.filter((kind) => kind.obtained.by === 'issue').length
   const narrow = (kinds: readonly TokenKind[]) => kinds.filter((kind) => kind.scopeLevel === 'project').length

@@ -30,13 +30,13 @@ function findClosed({ tokenKinds, apis, conflicts }: Matrix, warnings: Problems<
   for (const { resolution, cells } of conflicts)
     if (resolution === 'prose')
       for (const { api, kind } of cells) ruledByProse.set(api, (ruledByProse.get(api) ?? new Set()).add(kind))
-  for (const { id, accepts } of apis) {
+  for (const { id, accepts, public: isPublic } of apis) {
     const reversed = ruledByProse.get(id)
     const kinds =
       reversed === undefined
         ? accepts
         : tokenKinds.map((kind) => kind.id).filter((kind) => accepts.includes(kind) !== reversed.has(kind))
-    if (kinds.length > 0) opened.add(id)
+    if (kinds.length > 0 || isPublic === true) opened.add(id)
     for (const kind of kinds) accepted.add(kind)
   }
   for (const [index, { id }] of tokenKinds.entries())

@@ -2,7 +2,7 @@
  * A program's memory of the sidecar's rules and of tokens, and its answers from them. It reads no clock
  * and no network: it receives everything, so each of its runs can be repeated (clients/conformance).
  */
-import { type CredentialFinder, fieldPlace } from '../../engine/credentials.ts'
+import type { CredentialFinder } from '../../engine/credentials.ts'
 import { JUMP_MS } from '../../engine/elapsed.ts'
 import { situationOf, situationOfFault } from '../../engine/situations.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
@@ -191,7 +191,7 @@ export class LocalMemory {
     const rules = this.#rules
     if (rules === undefined) return undefined
     const found = rules.credentials.find(headerPairs(headers))
-    return found.ok ? { place: fieldPlace(found), value: found.value, address } : undefined
+    return found.ok ? { place: found.place, value: found.value, address } : undefined
   }
 
   /** Each request passes here. It makes nothing but the answer where the token is known and opens the API. */
@@ -205,8 +205,7 @@ export class LocalMemory {
     if (known !== undefined) return this.#recallKnown(rules, question, known, nowMs)
     const found = rules.credentials.find(headerPairs(credentials))
     if (found.ok) {
-      const { value } = found
-      const place = fieldPlace(found)
+      const { place, value } = found
       const same = isValid ? this.#tokens.get(value) : undefined
       if (same?.holder.place === place) return this.#recallKnown(rules, question, same, nowMs)
       return this.#ask('', { place, value, address })
@@ -245,6 +244,7 @@ export class LocalMemory {
    * formed, and has nothing around it.
    */
   #knownAmong(headers: RequestHeaders, credentials: CredentialFinder): KnownToken | undefined {
+    if (!credentials.isInOneHeader) return undefined
     const { names } = credentials
     let header: string | undefined
     let value: unknown
@@ -274,7 +274,7 @@ export class LocalMemory {
     const found = credentials.hasSchemes(header) ? credentials.tokenIn(header, value) : undefined
     if (found?.ok !== true) return undefined
     const known = this.#tokens.get(found.value)
-    return known?.holder.place === fieldPlace(found) ? known : undefined
+    return known?.holder.place === found.place ? known : undefined
   }
 
   /** The answer of the rules in a situation; `undefined`: the words for it are not known. */

@@ -1,11 +1,11 @@
 /** The rules of the sidecar as `WatchChanges` sends them: the answer of each cell to each question. */
-import { CredentialFinder, carriageOf, fieldPlace } from '../../engine/credentials.ts'
-import type { AcceptedKind, Reason, Scope } from '../../engine/index.ts'
-import { withArticle } from '../../engine/messages.ts'
+import { CredentialFinder } from '../../engine/credentials.ts'
+import type { AcceptedKind, Place, Reason, Scope } from '../../engine/index.ts'
+import { placeName } from '../../engine/places.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from '../../engine/reasons.ts'
 import { SITUATIONS, situationOf, situationOfFault } from '../../engine/situations.ts'
 import type { Routes, Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
-import type { Matrix, TokenKind } from '../../proto/gen/portcullis/v1/matrix.ts'
+import type { CellNote, Matrix, TokenKind, TokenPlace } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { LocalRoutes } from './local-routes.ts'
 import { acceptedKind, reasonName } from './values.ts'
 
@@ -29,6 +29,7 @@ export interface Verdict extends Words {
   readonly allowed: boolean
   readonly reason: LocalReason
   readonly accepted: readonly AcceptedKind[]
+  readonly advice: readonly string[]
   readonly digest: string
   readonly strict: boolean
   readonly rulesDigest: string
@@ -38,6 +39,7 @@ export interface Verdict extends Words {
 interface Row {
   /** Indexes of cells: first for kinds that are not in the matrix. */
   readonly cells: readonly number[]
+  readonly notes: readonly CellNote[]
   /** The words where a kind is accepted; `undefined` before the first question. */
   allowed: (Verdict | undefined)[] | undefined
 }
@@ -52,7 +54,7 @@ export class ComingRules {
 
   add({ cells, apis, exactRoutes }: WireRules): void {
     this.parts++
-    for (const { api, cells: row } of apis) this.rows.set(api, { cells: row, allowed: undefined })
+    for (const { api, ...row } of apis) this.rows.set(api, { ...row, allowed: undefined })
     for (const { reasons } of cells) this.cells.push(reasons.map(reasonName))
     if (exactRoutes === undefined) return
     this.routes ??= { routes: [], overrides: [] }
@@ -77,6 +79,7 @@ export class LocalRules {
   readonly credentials: CredentialFinder
   /** `undefined`: the sidecar must be asked about each request. */
   readonly routes: LocalRoutes | undefined
+  readonly #places: ReadonlyMap<string, readonly Place[]>
   /** Kind → its column. */
   readonly #columns: ReadonlyMap<string, number>
   readonly #cells: readonly Cell[]
@@ -90,7 +93,8 @@ export class LocalRules {
     this.matrix = matrix
     coming.add(last)
     this.routes = coming.routes && new LocalRoutes(coming.routes)
-    this.credentials = new CredentialFinder(matrix.tokenKinds)
+    this.#places = new Map(matrix.tokenKinds.map(({ id, places }) => [id, places.map(placeOf)]))
+    this.credentials = new CredentialFinder(Array.from(this.#places.values(), (places) => ({ places })))
     this.#columns = new Map(matrix.tokenKinds.map(({ id }, index) => [id, index + 1]))
     this.#rows = coming.rows
     this.#cells = coming.cells
@@ -122,15 +126,26 @@ export class LocalRules {
     if (reason !== 'ALLOWED') return reason
     row.allowed ??= []
     const { allowed } = row
-    allowed[column] ??= this.#said(reason, wordsOf(api, this.matrix.tokenKinds[column - 1]), [])
+    allowed[column] ??= this.#allowed(api, row, this.matrix.tokenKinds[column - 1])
     return allowed[column]
   }
 
-  denied(api: string, reason: LocalReason, words: Words): Verdict {
-    return this.#said(reason, words, this.accepted(api).map(Object.freeze) as AcceptedKind[])
+  /** @param kind `undefined`: no token is needed */
+  #allowed(api: string, { notes }: Row, kind: TokenKind | undefined): Verdict {
+    const advice = notes.filter((note) => note.kind === kind?.id).map(({ text }) => text)
+    return this.#said('ALLOWED', wordsOf(api, kind), [], advice)
   }
 
-  #said(reason: LocalReason, { message, header, scheme }: Words, accepted: readonly AcceptedKind[]): Verdict {
+  denied(api: string, reason: LocalReason, words: Words): Verdict {
+    return this.#said(reason, words, this.accepted(api).map(Object.freeze) as AcceptedKind[], [])
+  }
+
+  #said(
+    reason: LocalReason,
+    { message, header, scheme }: Words,
+    accepted: readonly AcceptedKind[],
+    advice: readonly string[],
+  ): Verdict {
     const { digest, strict, rulesDigest } = this.matrix
     const allowed = reason === 'ALLOWED'
     return {
@@ -140,6 +155,7 @@ export class LocalRules {
       header,
       scheme,
       accepted: Object.freeze(accepted),
+      advice: Object.freeze(advice),
       digest,
       strict,
       rulesDigest,
@@ -158,16 +174,19 @@ export class LocalRules {
 
   /** Whether tokens of the kind travel so. Of a kind that is not in the matrix, they travel anywhere. */
   carries(kind: string, place: string, value: string): boolean {
-    const carriage = this.matrix.tokenKinds[this.column(kind) - 1]
-    return carriage === undefined || (fieldPlace(carriage) === place && value.startsWith(carriage.prefix))
+    const places = this.#places.get(kind)
+    return (
+      places === undefined ||
+      places.some((each) => placeName(each) === place && value.startsWith(each.prefix ?? ''))
+    )
   }
 
   /** The kinds that open the API, in the order of the matrix. */
   accepted(api: string): AcceptedKind[] {
-    return this.matrix.tokenKinds.flatMap(({ id, header, scheme, scopeLevel, issuable }, index) => {
-      const situation = scopeLevel === 'project' ? NO_TARGET.project : NO_TARGET.account
+    return this.matrix.tokenKinds.flatMap(({ id, ...kind }, index) => {
+      const situation = kind.scopeLevel === 'project' ? NO_TARGET.project : NO_TARGET.account
       return this.#reason(api, index + 1, situation) === 'ALLOWED'
-        ? [acceptedKind({ kind: id, header, scheme, issuable })]
+        ? [acceptedKind({ ...kind, kind: id })]
         : []
     })
   }
@@ -191,9 +210,15 @@ export class LocalRules {
 }
 
 function wordsOf(api: string, kind: TokenKind | undefined): Words {
-  const { title = '', header = '', scheme = '' } = kind ?? {}
-  const place = kind === undefined ? '' : carriageOf(kind)
-  return { message: `\`${api}\` accepts ${withArticle(title)} in \`${place}\``, header, scheme }
+  if (kind === undefined) return { message: `\`${api}\` needs no token`, header: '', scheme: '' }
+  const { described, header, scheme } = kind
+  return { message: `\`${api}\` accepts ${described}`, header, scheme }
+}
+
+/** An empty text of the contract is an absent value. */
+function placeOf({ header, scheme, prefix, basic, with: other }: TokenPlace): Place {
+  if (basic !== '') return { header, prefix, basic: basic as 'user', with: other || undefined }
+  return { header, scheme: scheme || undefined, prefix, with: other || undefined }
 }
 
 /** Whether the credential itself is at fault where that is the reason. */

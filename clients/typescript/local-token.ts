@@ -165,7 +165,7 @@ export function answerOf(verdict: Verdict, known: KnownToken | undefined): Check
     scheme: verdict.scheme,
     accepted: verdict.accepted,
     conflicts: NONE,
-    advice: NONE,
+    advice: verdict.advice,
     digest: verdict.digest,
     strict: verdict.strict,
     rulesDigest: verdict.rulesDigest,

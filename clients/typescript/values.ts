@@ -150,11 +150,16 @@ export interface PlanAnswer {
     readonly scheme: string
     readonly kind: string
     readonly issuable: boolean
+    readonly obtained: string
+    /** Where a person obtains it or reads how; empty: the matrix does not say. */
+    readonly link: string
     readonly permissionScopes: readonly string[]
     readonly steps: readonly string[]
     readonly apis: readonly string[]
     readonly conflicts: readonly NamedConflict[]
   })[]
+  /** Ids of the requested APIs that need no token. */
+  readonly public: readonly string[]
   readonly unopened: readonly string[]
   readonly digest: string
   /** Whether strict mode is on, in which contested cells are denied. */
@@ -276,8 +281,19 @@ export function checkAnswer(response: wire.CheckResponse, isRouted = false): Che
 }
 
 /** An empty text of the contract is an absent value of the engine. */
-export function acceptedKind({ kind, header, scheme, issuable }: WireAcceptedKind): AcceptedKind {
-  return { kind, header, ...(scheme !== '' && { scheme }), issuable }
+export function acceptedKind(wire: WireAcceptedKind): AcceptedKind {
+  const { kind, header, scheme, issuable, link } = wire
+  // A sidecar of the release before does not say it, and knows no kinds that are obtained elsewhere.
+  const said = wire.obtained as AcceptedKind['obtained'] | ''
+  const obtained = said || (issuable ? 'issue' : 'control_panel')
+  return {
+    kind,
+    header,
+    ...(scheme !== '' && { scheme }),
+    issuable,
+    obtained,
+    ...(link !== '' && { link }),
+  }
 }
 
 function isFound(route: wire.FoundRoute | undefined): boolean {
@@ -334,7 +350,7 @@ export function issuedToken({
     ...rest,
     issuedAt: timeOf(rest.issuedAt),
     expiresAt: timeOf(rest.expiresAt),
-    headerValue: fieldValue(rest.scheme, rest.value),
+    headerValue: fieldValue(rest, rest.value),
     scope: scopeValue(scope),
     conflicts: conflicts.map(conflictValue),
   }

@@ -18,6 +18,8 @@ export interface PlannedTokenView {
 
 export interface PlanView {
   readonly tokens: readonly PlannedTokenView[]
+  /** APIs that need no token. */
+  readonly open: readonly string[]
   readonly unopened: readonly string[]
   readonly unknown: readonly string[]
   /** The same on a command line; `undefined` where nothing is asked for. */
@@ -25,7 +27,7 @@ export interface PlanView {
 }
 
 export function planView(engine: Engine, asked: readonly string[]): PlanView {
-  const { tokens, unopened, unknown } = planTokens(engine, asked)
+  const { tokens, unopened, unknown, public: open } = planTokens(engine, asked)
   const known = asked.filter((api) => engine.apis.has(api))
   return {
     tokens: tokens.map(({ kind, apis }) => ({
@@ -39,6 +41,7 @@ export function planView(engine: Engine, asked: readonly string[]): PlanView {
       issue: issueCommand(kind, apis),
       request: requestCommand(kind),
     })),
+    open,
     unopened,
     unknown,
     command: known.length === 0 ? undefined : planCommand(known, engine.strict),

@@ -1,7 +1,7 @@
 /** An API to try a token with, and what pages begin with: an example that answers at once. */
 
 import type { Matrix } from '../../engine/index.ts'
-import { fieldValue } from '../../engine/index.ts'
+import { fieldValue, firstPlace } from '../../engine/index.ts'
 import type { View } from './view.ts'
 
 /**
@@ -37,10 +37,13 @@ export interface TryExample {
 
 /** @returns `undefined`: no API accepts any kind for certain */
 export function tryExample(matrix: Matrix): TryExample | undefined {
-  for (const { id, header, scheme, prefix = '' } of matrix.tokenKinds) {
-    const api = apiOpenedBy(matrix, id)
-    const value = fieldValue(scheme, `${prefix}example-of-a-token`)
-    if (api !== undefined) return { api, text: `Accept: application/json\n${header}: ${value}` }
+  for (const kind of matrix.tokenKinds) {
+    const api = apiOpenedBy(matrix, kind.id)
+    const place = firstPlace(kind)
+    const value = fieldValue(place, `${place.prefix ?? ''}example-of-a-token`)
+    const beside = place.with === undefined ? '' : `\n${place.with}: example`
+    if (api !== undefined)
+      return { api, text: `Accept: application/json\n${place.header}: ${value}${beside}` }
   }
   return undefined
 }

@@ -2,14 +2,21 @@
  * Commands to copy. Values of a matrix are quoted for a shell; a value that only the reader knows is a
  * variable or a placeholder.
  */
-import { buildIssuanceBody, carriageOf, fieldValue, type TokenKind } from '../../engine/index.ts'
+import {
+  buildIssuanceBody,
+  type Carried,
+  carriageOf,
+  fieldValue,
+  firstPlace,
+  schemeOf,
+  type TokenKind,
+} from '../../engine/index.ts'
 
-/** Where a token belongs. */
-export type Place = Pick<TokenKind, 'header' | 'scheme'>
+export type { Carried }
 
-/** The same for people: `Authorization: Bearer`. */
-export function placeText({ header, scheme }: Place): string {
-  return carriageOf({ header, scheme })
+/** Where a token belongs, for people: `Authorization: Bearer`. */
+export function placeText(kind: Carried): string {
+  return carriageOf({ ...firstPlace(kind), prefix: undefined })
 }
 
 /**
@@ -28,13 +35,13 @@ export const READ_TOKEN = 'read -rs TOKEN'
  * The request to a product API with a token of a kind (§5.2). The source does not show the paths of the APIs.
  * The token comes by standard input, because the list of processes shows arguments.
  */
-export function requestCommand(place: Place): string {
-  return `echo ${headerArgument(place)} | curl -H @- "$BASE_URL"`
+export function requestCommand(kind: Carried): string {
+  return `echo ${headerArgument(kind)} | curl -H @- "$BASE_URL"`
 }
 
 /** Asks a sidecar about the token in the variable. */
-export function checkVariable(api: string, place: Place): string {
-  return `echo ${headerArgument(place)} | ${PORTCULLIS} check ${quoted(api)} -H -`
+export function checkVariable(api: string, kind: Carried): string {
+  return `echo ${headerArgument(kind)} | ${PORTCULLIS} check ${quoted(api)} -H -`
 }
 
 /**
@@ -94,8 +101,13 @@ export function planCommand(apis: readonly string[], strict: boolean): string {
 }
 
 /** The header with a token from a variable. */
-function headerArgument({ header, scheme = '' }: Place): string {
-  const before = fieldValue(scheme, '')
+function headerArgument(kind: Carried): string {
+  const place = firstPlace(kind)
+  const { header, basic } = place
+  const scheme = schemeOf(place)
+  if (basic !== undefined)
+    return `"${header}: ${scheme} $(printf ${basic === 'user' ? "'%s:'" : "':%s'"} "$TOKEN" | base64 -w0)"`
+  const before = fieldValue(place, '')
   return isPlain(`${header}${scheme}`)
     ? `"${header}: ${before}$TOKEN"`
     : `${quoted(`${header}: ${before}`)}"$TOKEN"`

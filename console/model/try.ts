@@ -1,5 +1,12 @@
 /** Trying: the engine's findings among pasted headers, and its answer about each possible token. */
-import { carries, type Decision, type Engine, fieldPlace, type TokenKind } from '../../engine/index.ts'
+import {
+  carries,
+  type Decision,
+  type Engine,
+  credentialHeaders as namesOf,
+  placeName,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { decideCell } from '../../matrix/explain.ts'
 import { placeText } from './shell.ts'
 
@@ -56,7 +63,7 @@ function isNoise(line: string): boolean {
 export function tryHeaders(engine: Engine, api: string, { headers }: Pasted): Trial {
   const found = engine.extract(headers)
   const kinds = [...engine.tokenKinds.values()]
-  const names = new Set(kinds.map(({ header }) => header.toLowerCase()))
+  const names = namesOf(engine.tokenKinds.values())
   if (!found.ok)
     return {
       type: 'fault',
@@ -68,12 +75,13 @@ export function tryHeaders(engine: Engine, api: string, { headers }: Pasted): Tr
   const candidates = kinds
     .filter((kind) => carries(kind, found))
     .map((kind) => ({ kind, decision: decideCell(engine, api, kind) }))
-  const place = kinds.find((kind) => fieldPlace(kind) === fieldPlace(found)) ?? found
+  const all = kinds.flatMap(({ places }) => places)
+  const place = all.find((each) => placeName(each) === found.place) ?? found
   return { type: 'found', header: placeText(place), candidates }
 }
 
 /** The headers that carry credentials. A sidecar that verifies is sent no others. */
 export function credentialHeaders(engine: Engine, { headers }: Pasted): Pasted['headers'] {
-  const names = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
+  const names = namesOf(engine.tokenKinds.values())
   return headers.filter(([name]) => names.has(name.toLowerCase()))
 }

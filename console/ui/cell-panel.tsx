@@ -1,8 +1,7 @@
 /** The panel of a cell: the decision, the words of the source on both sides, the other mode, and commands. */
 
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { CompiledApi } from '../../engine/index.ts'
-import { carriageOf } from '../../engine/index.ts'
+import { type CompiledApi, carriageOf, type TokenKind } from '../../engine/index.ts'
 import { type CellView, type ConflictSides, cellView, otherMode, type Saying } from '../model/cell.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
@@ -68,9 +67,9 @@ function CellParts({ cell, mode, view, go }: PanelProps & { readonly cell: CellV
         <Command title={texts.cell.request} text={cell.request} hint={texts.cell.requestHint} />
       )}
       {decision.allowed && cell.login && <Command title={texts.cell.login} text={cell.login} />}
-      {decision.allowed && kind.obtained.steps && (
+      {decision.allowed && (kind.obtained.steps || kind.obtained.link) && (
         <Section title={texts.cell.steps}>
-          <Steps steps={kind.obtained.steps} />
+          <HowToObtain obtained={kind.obtained} />
         </Section>
       )}
       <Command title={texts.cell.ask} text={cell.check} />
@@ -79,18 +78,30 @@ function CellParts({ cell, mode, view, go }: PanelProps & { readonly cell: CellV
   )
 }
 
-export function Steps({ steps }: { readonly steps: readonly string[] }) {
+export function HowToObtain({ obtained: { steps = [], link } }: Pick<TokenKind, 'obtained'>) {
   return (
-    <ol class="steps">
-      {steps.map((step) => (
-        <li key={step}>{step}</li>
-      ))}
-    </ol>
+    <>
+      {steps.length > 0 && (
+        <ol class="steps">
+          {steps.map((step) => (
+            <li key={step}>{step}</li>
+          ))}
+        </ol>
+      )}
+      {link && (
+        <p>
+          <a href={link} target="_blank" rel="noreferrer">
+            {link}
+          </a>
+        </p>
+      )}
+    </>
   )
 }
 
 function Source({ cell }: { readonly cell: CellView }) {
   const { row, kind, marked, conflicts, agreeing } = cell
+  const note = cell.api.notes[kind.id]
   return (
     <Section title={texts.cell.source}>
       <dl class="sayings">
@@ -98,6 +109,8 @@ function Source({ cell }: { readonly cell: CellView }) {
           {texts.cell.table} <span class="section">{row.section}</span>
         </dt>
         <dd>{texts.cell.marks(row.title, kind.title, marked)}</dd>
+        {note !== undefined && <dd>{texts.cell.note(note)}</dd>}
+        {row.public && <dd>{texts.cell.public}</dd>}
         {agreeing.map((saying) => (
           <Prose key={saying.statement.id} saying={saying} />
         ))}
@@ -156,7 +169,8 @@ function RowParts({ api, engine, view, go }: PanelProps & { readonly api: Compil
         <code>{api.id}</code> <span class="section">{api.section}</span>
       </p>
       <Section title={texts.cell.accepts}>
-        {api.accepted.length === 0 && <p>{texts.cell.acceptsNothing}</p>}
+        {api.public && <p>{texts.cell.public}</p>}
+        {api.accepted.length === 0 && !api.public && <p>{texts.cell.acceptsNothing}</p>}
         <ul class="accepted">
           {api.accepted.map(({ kind, ...place }) => (
             <li key={kind}>
@@ -164,6 +178,7 @@ function RowParts({ api, engine, view, go }: PanelProps & { readonly api: Compil
                 {headline(engine.tokenKinds.get(kind)?.title ?? kind)}
               </button>{' '}
               <span class="dim">{texts.table.inHeader(carriageOf(place))}</span>
+              {api.notes[kind] && <span class="dim"> ({api.notes[kind]})</span>}
               {api.contested.includes(kind) && (
                 <span class="contested">
                   <Icon name="flag" />

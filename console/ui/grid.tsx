@@ -187,6 +187,7 @@ function GridRow({ index, row, table, words, fits, activeColumn, opened }: GridR
       >
         <span class="api-title">
           <Marked text={row.api.title} words={words} />
+          {row.api.public && <span class="public">{texts.table.public}</span>}
         </span>
         <code class="api-id">
           <Marked text={row.api.id} words={words} />

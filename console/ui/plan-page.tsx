@@ -7,7 +7,7 @@ import { type PlannedTokenView, planView } from '../model/plan.ts'
 import { isShared, planExample } from '../model/sample.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { ApiPicker } from './api-picker.tsx'
-import { Steps } from './cell-panel.tsx'
+import { HowToObtain } from './cell-panel.tsx'
 import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
 import { Command, CopyButton, Facts, headline, linkOf } from './parts.tsx'
@@ -63,6 +63,7 @@ export function PlanPage({ rules, engine, view, go }: PageProps) {
         {plan.tokens.map((token) => (
           <PlannedToken key={token.kind.id} token={token} open={(api) => go(cellOf(api, token.kind))} />
         ))}
+        <Left title={texts.plan.open} apis={plan.open.map(titleOf)} />
         <Left title={texts.plan.unopened} apis={plan.unopened.map(titleOf)} />
         <Left title={texts.plan.unknown} apis={plan.unknown} />
         {plan.command && <Command title={texts.plan.command} text={plan.command} />}
@@ -107,10 +108,10 @@ function PlannedToken({ token: { kind, apis, login, issue, request }, open }: Pl
           [texts.plan.lifetime]: lifetimeOf(kind),
         }}
       />
-      {kind.obtained.steps && (
+      {(kind.obtained.steps || kind.obtained.link) && (
         <>
-          <h4>{texts.plan.steps}</h4>
-          <Steps steps={kind.obtained.steps} />
+          <h4>{texts.plan.steps[kind.obtained.by]}</h4>
+          <HowToObtain obtained={kind.obtained} />
         </>
       )}
       {issue && <Command title={texts.plan.viaSidecar} text={issue} />}

@@ -5,9 +5,11 @@
 import {
   type CompiledApi,
   type Engine,
-  fieldPlace,
   fieldValue,
+  firstPlace,
   type Matrix,
+  placeName,
+  placesOf,
   type TokenKind,
   withArticle,
 } from '../../engine/index.ts'
@@ -120,9 +122,7 @@ class Writer {
   }
 
   #scopesOf({ id, title, scopeLevel }: TokenKind): string[] {
-    const opened = [...this.#settled, ...this.#doubtful].find((api) =>
-      this.#lenient.reasons(api, id).includes('ALLOWED'),
-    )
+    const opened = [...this.#settled, ...this.#doubtful].find((api) => this.#opens(api, id))
     // In strict mode a contested cell is denied before the target is looked at.
     const mode = this.#doubtful.includes(opened as string) ? { mode: 'lenient' } : {}
     const ask = (name: string, fields: Readonly<Record<string, string>>) =>
@@ -151,16 +151,17 @@ class Writer {
   /** The faults of a credential, whatever the matrix says. */
   faults(): string[] {
     const [api, kind] = [this.#api, this.#kind]
-    const sent = (values: readonly string[], reason: string, { header, scheme }: TokenKind = kind) => {
-      const [only = '', ...more] = values.map((value) => fieldValue(scheme, value))
+    const sent = (values: readonly string[], reason: string, sentAs: TokenKind = kind) => {
+      const place = firstPlace(sentAs)
+      const [only = '', ...more] = values.map((value) => fieldValue(place, value))
       const value = more.length === 0 ? only : `[${[only, ...more].join(', ')}]`
-      return row({ api: idOf(api), headers: only === '' ? '{}' : `{ ${header}: ${value} }`, reason })
+      return row({ api: idOf(api), headers: only === '' ? '{}' : `{ ${place.header}: ${value} }`, reason })
     }
     const misplaced = this.#misplaced()
     return [
       '',
       '  # Faults of a credential.',
-      sent([], 'CREDENTIAL_MISSING'),
+      sent([], this.#lenient.deny(api, 'CREDENTIAL_MISSING').reason),
       sent(['expired', 'revoked'], 'CREDENTIAL_AMBIGUOUS'),
       sent(['two words'], 'CREDENTIAL_MALFORMED'),
       ...(misplaced === undefined ? [] : [sent(['misplaced'], 'WRONG_HEADER', misplaced.sentAs)]),
@@ -173,10 +174,14 @@ class Writer {
     ]
   }
 
+  #opens(api: string, kind: string): boolean {
+    return this.#lenient.apis.get(api)?.accepted.some((each) => each.kind === kind) === true
+  }
+
   /** A kind, and one whose tokens travel in another place. */
   #misplaced(): { readonly kind: TokenKind; readonly sentAs: TokenKind } | undefined {
     const kind = this.#kind
-    const sentAs = this.#kinds.find((other) => fieldPlace(other) !== fieldPlace(kind))
+    const sentAs = this.#kinds.find((other) => !isIn(other, kind))
     return sentAs && { kind, sentAs }
   }
 
@@ -204,6 +209,13 @@ const ACCOUNT = '{ account: "1" }'
 const PROJECT = '{ account: "1", project: one }'
 const OTHER_PROJECT = '{ account: "1", project: two }'
 const OTHER_ACCOUNT = '{ account: "2", project: one }'
+
+/** Whether tokens of one kind may be where a program sends those of the other. */
+function isIn(kind: TokenKind, other: TokenKind): boolean {
+  return placesOf(other)
+    .map(placeName)
+    .includes(placeName(firstPlace(kind)))
+}
 
 /** A test of one field a line. */
 function test(fields: Readonly<Record<string, string>>): string[] {

@@ -1,5 +1,5 @@
 /** The coverage of a matrix by policy tests: its cells, its conflicts, and the reasons of decisions. */
-import { CREDENTIAL_REASONS, type Engine, fieldPlace, REASONS, type Reason } from '../../engine/index.ts'
+import { CREDENTIAL_REASONS, type Engine, placeName, REASONS, type Reason } from '../../engine/index.ts'
 import type { Mode } from '../compare.ts'
 
 /** How much of something was asked about. */
@@ -94,8 +94,9 @@ export class Coverage {
     const possible = new Set<Reason>(['UNKNOWN_API', 'UNKNOWN_TOKEN_KIND', ...CREDENTIAL_REASONS])
     for (const reasons of seen) for (const reason of reasons) possible.add(reason)
     const kinds = [...lenient.tokenKinds.values()]
+    const places = kinds.flatMap((kind) => kind.places)
     const hasPlaces =
-      new Set(kinds.map(fieldPlace)).size > 1 || kinds.some(({ prefix }) => prefix !== undefined)
+      new Set(places.map(placeName)).size > 1 || places.some(({ prefix }) => prefix !== undefined)
     if (!hasPlaces) possible.delete('WRONG_HEADER')
     return REASONS.filter((reason) => possible.has(reason))
   }

@@ -4,7 +4,6 @@ import {
   credentialPlaces,
   type Decision,
   type Engine,
-  fieldPlace,
   type Scope,
 } from '../../engine/index.ts'
 import type { TestHeaders, TestToken } from './document.ts'
@@ -34,7 +33,7 @@ export class Credentials {
     // No authority verifies an unknown token.
     if (token === undefined) return { decision: engine.deny(api, 'CREDENTIAL_INVALID'), kind: undefined }
     const { kind, fault, holder } = token
-    const place = this.#places.get(fieldPlace(found)) as CredentialPlace
+    const place = this.#places.get(found.place) as CredentialPlace
     // Survives: `kind === undefined` → `false`, `this.#kinds.get(kind)?.obtained` →
     // `this.#kinds.get(kind).obtained`. No kind is undefined, and tokens of unknown kinds are refused before.
     const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by

@@ -1,5 +1,6 @@
 /** The words of the query language: what each is about, and what it says of a cell. */
 import { CELL_ANSWERS, type Cells, conflictsAt } from '../../engine/cells.ts'
+import { placesOf, schemeOf } from '../../engine/places.ts'
 
 /** Subject of a term. Of an API it says the same for all kinds, and of a kind the same for all APIs. */
 export type About = 'api' | 'kind' | 'cell'
@@ -27,6 +28,7 @@ export const FLAGS: Readonly<Record<string, Flag>> = {
   'strict.allowed': { about: 'cell', holds: (...cell) => answerAt(...cell).strict === 'ALLOWED' },
   contested: { about: 'cell', holds: (...cell) => answerAt(...cell).contested },
   marked: { about: 'cell', holds: (...cell) => answerAt(...cell).marked },
+  public: { about: 'api', holds: ({ apis }, row) => apis[row]?.public === true },
 }
 
 const ofApi = (value: (api: Cells['apis'][number]) => string): Field => ({
@@ -50,9 +52,9 @@ export const FIELDS: Readonly<Record<string, Field>> = {
   title: ofApi(({ title }) => title),
   section: ofApi(({ section }) => section),
   kind: ofKind(({ id }) => [id]),
-  header: ofKind(({ header }) => [header]),
-  scheme: ofKind(({ scheme = '' }) => [scheme]),
-  prefix: ofKind(({ prefix = '' }) => [prefix]),
+  header: ofKind((kind) => placesOf(kind).map(({ header }) => header)),
+  scheme: ofKind((kind) => placesOf(kind).map(schemeOf)),
+  prefix: ofKind((kind) => placesOf(kind).map(({ prefix = '' }) => prefix)),
   family: ofKind(({ family }) => [family]),
   scope: ofKind(({ scopeLevel }) => [scopeLevel]),
   holder: ofKind(({ issuedTo }) => [issuedTo]),

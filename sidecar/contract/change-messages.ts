@@ -10,7 +10,7 @@ import { isTimeMs, TIME_RANGE } from '../base/written-time.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
-import { matrixHead } from './matrix-messages.ts'
+import { matrixHead, noteMessages } from './matrix-messages.ts'
 import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
 /** The wish of a follower. */
@@ -137,7 +137,10 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
         indexes.set(reasons, index)
         return index
       })
-      WRITER.bytes(RULES.apis, encode(wire.ApiCells, { api, cells }))
+      WRITER.bytes(
+        RULES.apis,
+        encode(wire.ApiCells, { api, cells, notes: noteMessages(engine.apis.get(api) ?? NO_NOTES) }),
+      )
     }
     pieces.push(WRITER.finish())
     yield
@@ -152,6 +155,8 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
     last: Buffer.concat([last, field(RULES.matrix, matrixHead(engine)), ...cells]),
   }
 }
+
+const NO_NOTES = { notes: {} }
 
 /** Joins neighbours, as long as they have at most `bytesMax` together. */
 function* joined(pieces: readonly Buffer[], bytesMax: number): Generator<Buffer> {

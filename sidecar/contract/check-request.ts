@@ -3,8 +3,9 @@
  * both fields of a `oneof` arrive, replaces invalid UTF-8 by U+FFFD, and accepts a message that is longer
  * than its parent.
  */
-import { lowerCase } from '../../engine/credentials.ts'
+
 import type { Scope } from '../../engine/index.ts'
+import { lowerCase } from '../../engine/places.ts'
 import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import { type IpAddress, ipAddress, isNoAddress } from '../base/ip-address.ts'
 import type { RouteRequest } from '../rules/routes/route.ts'

@@ -1,8 +1,16 @@
 /** The encoded matrix, whole and by page. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { type CompiledApi, type Engine, finish, type Steps, type TokenKind } from '../../engine/index.ts'
+import {
+  type CompiledApi,
+  type CompiledKind,
+  type Engine,
+  finish,
+  type Steps,
+  schemeOf,
+  withCarriage,
+} from '../../engine/index.ts'
 import { GetMatrixRequest } from '../../proto/gen/portcullis/v1/authorization.ts'
-import { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
+import { type CellNote, Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { callError, invalidArgument } from '../base/call-error.ts'
 import { keyIn, sizeOf, tokenOf } from '../usecases/administration/paging.ts'
 import { GET_MATRIX_RESPONSE } from './field-numbers.ts'
@@ -135,7 +143,7 @@ function* groups<T>(rows: Iterable<T>): Generator<readonly T[]> {
   if (group.length > 0) yield group
 }
 
-function kindMessage(kind: TokenKind): Matrix['tokenKinds'][number] {
+function kindMessage(kind: CompiledKind): Matrix['tokenKinds'][number] {
   return {
     id: kind.id,
     title: kind.title,
@@ -146,6 +154,16 @@ function kindMessage(kind: TokenKind): Matrix['tokenKinds'][number] {
     prefix: kind.prefix ?? '',
     issuedTo: kind.issuedTo,
     issuable: kind.obtained.by === 'issue',
+    obtained: kind.obtained.by,
+    link: kind.obtained.link ?? '',
+    places: kind.places.map((place) => ({
+      header: place.header,
+      scheme: schemeOf(place),
+      prefix: place.prefix ?? '',
+      basic: place.basic ?? '',
+      with: place.with ?? '',
+    })),
+    described: withCarriage(kind),
     permissionScopes: [...kind.permissionScopes],
     lifetime: kind.lifetimeSeconds === null ? undefined : durationOf(kind.lifetimeSeconds * 1000),
     steps: [...(kind.obtained.steps ?? [])],
@@ -160,5 +178,11 @@ function apiMessage(api: CompiledApi): Matrix['apis'][number] {
     accepted: api.accepted.map(({ kind }) => kind),
     contested: [...api.contested],
     section: api.section,
+    public: api.public,
+    notes: noteMessages(api),
   }
+}
+
+export function noteMessages({ notes }: Pick<CompiledApi, 'notes'>): CellNote[] {
+  return Object.entries(notes).map(([kind, text]) => ({ kind, text }))
 }

@@ -56,11 +56,7 @@ export class EncodedAnswers {
     return answers
   }
 
-  /**
-   * The answer to claims, which only depends on the matrix.
-   *
-   * @param decision has no advice, because advice is about holders
-   */
+  /** The answer to claims, which only depends on the matrix. */
   forClaims(decision: Decision): Buffer {
     const known = this.#claims.get(decision)
     if (known !== undefined) return known
@@ -97,10 +93,6 @@ export class EncodedAnswers {
   /** @returns the encoded decision */
   #encode(decision: Decision): Buffer {
     const encoded = encodeDecision(decision)
-    if (decision.advice.length > 0) {
-      this.#decisions.set(decision, encoded)
-      return encoded
-    }
     const answer = Buffer.concat([encoded, this.#cacheFor])
     this.#claims.set(decision, answer)
     // An answer to claims begins with the encoded decision: the bytes are in memory once.
@@ -248,12 +240,15 @@ export function revokeResponse({ tokenId, revokedAtMs }: Revoked): Buffer {
 
 export function planResponse(engine: Engine, plan: Plan): Buffer {
   return encode(wire.PlanResponse, {
+    public: [...plan.public],
     tokens: plan.tokens.map(({ kind, apis }) => ({
       kind: kind.id,
       scopeLevel: kind.scopeLevel,
       header: kind.header,
       scheme: kind.scheme ?? '',
       issuable: kind.obtained.by === 'issue',
+      obtained: kind.obtained.by,
+      link: kind.obtained.link ?? '',
       permissionScopes: [...kind.permissionScopes],
       steps: [...(kind.obtained.steps ?? [])],
       apis: [...apis],
@@ -278,7 +273,7 @@ function encodeDecision(decision: Decision): Buffer {
     message,
     header,
     scheme,
-    accepted: accepted.map((kind) => ({ ...kind, scheme: kind.scheme ?? '' })),
+    accepted: accepted.map((kind) => ({ ...kind, scheme: kind.scheme ?? '', link: kind.link ?? '' })),
     conflicts: conflicts.map(conflictMessage),
     advice: [...advice],
     digest,

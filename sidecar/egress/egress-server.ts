@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Engine } from '../../engine/index.ts'
+import { credentialHeaders, type Engine } from '../../engine/index.ts'
 import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 import type { ConnectionSource, Listening } from '../base/net/connections.ts'
 import {
@@ -292,7 +292,7 @@ class Door {
   #strippedUnder(engine: Engine): ReadonlySet<string> {
     if (engine !== this.#engine) {
       this.#engine = engine
-      this.#stripped = strippedNames(Array.from(engine.tokenKinds.values(), ({ header }) => header))
+      this.#stripped = strippedNames(credentialHeaders(engine.tokenKinds.values()))
     }
     return this.#stripped
   }

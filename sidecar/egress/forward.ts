@@ -155,8 +155,8 @@ class Attempt implements Dispatcher.DispatchHandler {
   start(): void {
     const { request, response, target, path, headers } = this.#exchange
     response.on('drain', this.#resume).on('close', this.#closed)
-    const { header, scheme, value } = this.#credential
-    const field = fieldValue(scheme, value.reveal())
+    const { header, value } = this.#credential
+    const field = fieldValue(this.#credential, value.reveal())
     const body = 'kept' in this.#body ? this.#body.kept : this.#body.streamed
     const options = {
       path,

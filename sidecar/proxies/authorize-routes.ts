@@ -108,7 +108,7 @@ function decisionOn(
   return andThen(
     checkCredentials(services.forCall(), question, { connection: connectionOf(request), listener }),
     ({ decision, token }): ProxyAnswer =>
-      decision.allowed && token !== undefined
+      decision.allowed
         ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }
         : denialAnswer(decision),
   )

@@ -95,12 +95,12 @@ export interface HeaderChanges {
 /** @param came headers that the client sent */
 export function headerChanges(
   { outcome, credential, engine }: DecidedRequest,
-  token: VerifiedToken,
+  token: VerifiedToken | undefined,
   came: Headers,
 ): HeaderChanges {
   const set = [...identityHeaders(token, outcome.decision)]
   if (credential !== undefined)
-    set.push([credential.header.toLowerCase(), fieldValue(credential.scheme, credential.value.reveal())])
+    set.push([credential.header.toLowerCase(), fieldValue(credential, credential.value.reveal())])
   const carriers = credential && relevanceTo(engine).carriers
   return { set, removed: removedHeaders(came, set, carriers) }
 }

@@ -124,7 +124,7 @@ function listedHeaders(request: FastifyRequest): Headers {
 function answerFor(decided: Decided, headers: Headers, ruled: Ruled): ProxyAnswer {
   if (decided.refused !== undefined) return routeDenialAnswer(decided)
   const { decision, token } = decided.outcome
-  if (!decision.allowed || token === undefined) return denialAnswer(decision)
+  if (!decision.allowed) return denialAnswer(decision)
   return okAnswer(headerChanges(decided, token, headers), ruled)
 }
 

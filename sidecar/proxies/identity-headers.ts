@@ -4,7 +4,7 @@
  */
 
 import { RULES_HEADER } from '../../engine/denial.ts'
-import type { Decision, Engine } from '../../engine/index.ts'
+import { credentialHeaders, type Decision, type Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { PATH_OVERRIDES } from '../rules/routes/overrides.ts'
 import { FORWARDED_FOR } from './client-address.ts'
@@ -55,14 +55,18 @@ export const OWN_HEADERS: readonly string[] = [...IDENTITY_HEADERS, WOULD_DENY_H
 
 const IDENTITY = /^x[-_]portcullis[-_]/i
 
-/** The headers for the server behind the proxy. None of them is empty: proxies drop such headers. */
+/**
+ * The headers for the server behind the proxy. None of them is empty: proxies drop such headers.
+ *
+ * @param token `undefined`: the API needs none, and none was sent
+ */
 export function identityHeaders(
-  token: VerifiedToken,
+  token: VerifiedToken | undefined,
   { rulesDigest }: Pick<Decision, 'rulesDigest'>,
 ): Headers {
   const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
   for (const { header, of } of FACTS) {
-    const value = of(token)
+    const value = token && of(token)
     if (value !== undefined && value !== '') headers.push([header, headerValue(value)])
   }
   return headers
@@ -73,11 +77,11 @@ export function identityHeaders(
  * has no header of that name.
  */
 export function everyIdentityHeader(
-  token: VerifiedToken,
+  token: VerifiedToken | undefined,
   { rulesDigest }: Pick<Decision, 'rulesDigest'>,
 ): Headers {
   const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
-  for (const { header, of } of FACTS) headers.push([header, headerValue(of(token) ?? '')])
+  for (const { header, of } of FACTS) headers.push([header, headerValue((token && of(token)) ?? '')])
   headers.push([WOULD_DENY_HEADER, ''])
   return headers
 }
@@ -132,7 +136,7 @@ export function relevanceTo(engine: Engine): Relevance {
   let relevance = RELEVANCE.get(engine)
   // Survives: `relevance === undefined` → `true`. It only spares to find out the same again for each request.
   if (relevance === undefined) {
-    const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
+    const carriers = credentialHeaders(engine.tokenKinds.values())
     const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
     relevance = { carriers, names, isRelevant: (name) => names.has(canonical(name)) || isIdentity(name) }
     // Survives: `RELEVANCE.set(engine, relevance)` → `;`. It only spares to find out the same again for each

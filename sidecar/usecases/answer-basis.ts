@@ -3,7 +3,7 @@
  * kind of token needs. Neither has a position in the feed of changes, so a follower gets both names.
  */
 import { hash } from 'node:crypto'
-import { type Engine, fieldPlace } from '../../engine/index.ts'
+import type { Engine } from '../../engine/index.ts'
 
 export interface AnswerBasis {
   /** Names the basis of genuine tokens: each key by its id, or the basis of a hub. */
@@ -39,11 +39,6 @@ export function basisOf(trusted: readonly string[], kinds: string): AnswerBasis 
 
 function kindsOf({ tokenKinds }: Engine): string {
   return JSON.stringify(
-    Array.from(tokenKinds.values(), (kind) => [
-      kind.id,
-      kind.permissionScopes,
-      fieldPlace(kind),
-      kind.prefix,
-    ]),
+    Array.from(tokenKinds.values(), (kind) => [kind.id, kind.permissionScopes, kind.places]),
   )
 }

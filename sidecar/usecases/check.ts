@@ -6,7 +6,6 @@ import {
   type Decision,
   type Engine,
   type Extraction,
-  fieldPlace,
   type Scope,
 } from '../../engine/index.ts'
 import type { Verification, VerifiedToken, Verifier } from '../authority/authority.ts'
@@ -115,7 +114,7 @@ export function checkCredentials(
   if (!found.ok) return denied(found.reason)
   const { value } = found
   // The places where it was looked for are those of the kinds.
-  const place = placesOf(engine).get(fieldPlace(found)) as CredentialPlace
+  const place = placesOf(engine).get(found.place) as CredentialPlace
   const obtainedBy = authority.recognize(value, engine.tokenKinds)
   // A form without information fits any place.
   if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy)) return denied('WRONG_HEADER')

@@ -2,6 +2,7 @@
  * Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API.
  * No listener hears of it.
  */
+import type { CredentialReason } from '../../engine/index.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
 import { checkCredentials, checkVerified, type Verifying } from './check.ts'
@@ -28,7 +29,16 @@ export function credentialForSearch(
     checkCredentials(services, { ...question, api }, { connection, listener: undefined }),
     ({ decision, token, verified }) => {
       // Survives: `token === undefined` → `false`. A token that is verified is there.
-      if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
+      if (token === undefined || !verified) {
+        const { reason } = decision
+        // Some APIs need no token.
+        const fault = reason === 'ALLOWED' ? 'CREDENTIAL_MISSING' : (reason as CredentialReason)
+        return {
+          token,
+          denial: decision.allowed ? undefined : decision,
+          opens: (each) => services.engine.deny(each, fault).allowed,
+        }
+      }
       const { target } = question
       return {
         token,

@@ -2,10 +2,10 @@
  * Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made.
  */
 import {
+  type CompiledKind,
   type Engine,
   type NamedConflict,
   type Scope,
-  type TokenKind,
   withArticle,
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
@@ -72,7 +72,7 @@ export function issue(services: Issuing, request: IssueRequest): MaybePromise<Is
   const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, source.account, purpose)
 
   if (kind.obtained.by !== 'issue') {
-    if (source.staticToken === undefined) throw notIssuable(kind)
+    if (source.staticToken === undefined || kind.obtained.by === 'elsewhere') throw notIssuable(kind)
     return {
       header: kind.header,
       scheme: kind.scheme ?? '',
@@ -107,7 +107,7 @@ function sourceOf(
 
 /** The kind of token for a purpose, and what the source says against it. */
 interface Choice {
-  readonly kind: TokenKind
+  readonly kind: CompiledKind
   readonly conflicts: readonly NamedConflict[]
 }
 
@@ -176,13 +176,15 @@ function kindForApis(
   engine: Engine,
   { apis, project }: Extract<Purpose, { type: 'apis' }>,
   projectsOnly: boolean,
-): TokenKind {
+): CompiledKind {
   refuseUnknownApis(engine, apis, 'apis.apis')
+  const closed = apis.filter((api) => engine.apis.get(api)?.public !== true)
+  if (closed.length === 0) throw noSingleKind(engine, apis)
   const opensAll = preferredKinds(
     [...engine.tokenKinds.values()].filter((kind) =>
       // Survives: `engine.apis.get(api)?.accepted` → `engine.apis.get(api).accepted`. Unknown APIs were
       // refused before, and a known one has a list for each kind.
-      apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
+      closed.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
     ),
     (kind) => contestedCells(engine, kind, apis),
   )
@@ -207,16 +209,21 @@ export function refuseUnknownApis(engine: Engine, apis: readonly string[], field
   if (unknown.length > 0) throw invalidFields(unknown)
 }
 
-function scopeFor(kind: TokenKind, account: string, { project }: Extract<Purpose, { type: 'apis' }>): Scope {
+function scopeFor(
+  kind: CompiledKind,
+  account: string,
+  { project }: Extract<Purpose, { type: 'apis' }>,
+): Scope {
   return kind.scopeLevel === 'project' ? { account, project } : { account }
 }
 
 function noSingleKind(engine: Engine, apis: readonly string[]): CallError {
-  const { tokens, unopened } = planTokens(engine, apis)
+  const { tokens, unopened, public: open } = planTokens(engine, apis)
   const plan = tokens.map((token) => `${withArticle(token.kind.title)} for ${firstOf(token.apis, ', ')}`)
   const parts = [
     ...(plan.length > 0 ? [`the smallest set is ${plan.join(' and ')}`] : []),
     ...(unopened.length > 0 ? [`no kind opens ${firstOf(unopened, ', ')}`] : []),
+    ...(open.length > 0 ? [`no token is needed for ${firstOf(open, ', ')}`] : []),
   ]
   return callError(
     'NO_SINGLE_KIND',
@@ -242,9 +249,11 @@ function firstOf(apis: readonly string[], separator: string): string {
   return more > 0 ? `${named}${separator}and ${more} more` : named
 }
 
-function notIssuable(kind: TokenKind): CallError {
+function notIssuable(kind: CompiledKind): CallError {
   const steps = kind.obtained.steps ?? []
-  const how = steps.length > 0 ? `; in the control panel: ${steps.join(' ')}` : ''
+  const where = kind.obtained.by === 'control_panel' ? 'in the control panel' : 'elsewhere'
+  const link = kind.obtained.link === undefined ? [] : [kind.obtained.link]
+  const how = [...steps, ...link].length > 0 ? `; ${where}: ${[...steps, ...link].join(' ')}` : ''
   return callError(
     'NOT_ISSUABLE',
     { kind: withArticle(kind.title), steps: how },
@@ -258,7 +267,7 @@ function notIssuable(kind: TokenKind): CallError {
 }
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */
-function conflictsBearingOn(engine: Engine, kind: TokenKind, cells: readonly string[]): NamedConflict[] {
+function conflictsBearingOn(engine: Engine, kind: CompiledKind, cells: readonly string[]): NamedConflict[] {
   // Survives: `engine.apis.get(api)?.conflicts` → `engine.apis.get(api).conflicts`, `[]` → `["Stryker was
   // here"]`. Unknown APIs were refused before, and a known one has a list for each kind.
   const named = new Set(cells.flatMap((api) => engine.apis.get(api)?.conflicts.get(kind.id) ?? []))

@@ -8,7 +8,6 @@ import {
   type Decision,
   type Engine,
   type Extraction,
-  fieldPlace,
   type TokenKind,
 } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
@@ -44,11 +43,14 @@ export class EnginePair {
   readonly #judgedOtherwise: ReadonlySet<string>
   /** The prefixes of tokens under the shadow alone. */
   readonly #newPrefixes: readonly string[]
+  /** The APIs that need no token under the shadow. */
+  readonly #open: ReadonlySet<string>
   /** Whether kinds are issued for scopes of a level under the shadow alone. */
   readonly #hasNewLevel: boolean
 
   constructor(inForce: Engine, shadow: Engine) {
     this.#inForce = inForce
+    this.#open = new Set([...shadow.apis.values()].filter((api) => api.public).map(({ id }) => id))
     this.#shadow = shadow
     this.#places = credentialPlaces(inForce.tokenKinds.values())
     this.#shadowPlaces = credentialPlaces(shadow.tokenKinds.values())
@@ -86,6 +88,7 @@ export class EnginePair {
     const { decision, token, verified } = outcome
     if (this.#areKindsAlike && found !== undefined) {
       // Both find the same fault.
+      if (!found.ok) return directionOf(decision.allowed, this.#isOpen(question.api, found))
       // Survives: `token === undefined` → `false`. A token that is verified is there.
       if (!verified || token === undefined) return undefined
       if (this.#alike.get(decision) ?? this.#isAlike(question.api, token.kind, decision)) return undefined
@@ -94,11 +97,16 @@ export class EnginePair {
     const { allowed } = decision
     if (!shadow.apis.has(question.api)) return directionOf(allowed, false)
     const seen = found !== undefined && this.#isFoundAlike ? found : shadow.extract(question.headers)
-    if (!seen.ok) return directionOf(allowed, false)
+    if (!seen.ok) return directionOf(allowed, this.#isOpen(question.api, seen))
     // This credential was not looked at, or is not the one that was.
     if (found?.ok !== true || found.value !== seen.value) return 'unknown'
     const allows = this.#allows(question, seen, found, outcome)
     return allows === undefined ? 'unknown' : directionOf(allowed, allows)
+  }
+
+  /** Whether the shadow allows a request with this fault: one without a token. */
+  #isOpen(api: string, fault: Extract<Extraction, { ok: false }>): boolean {
+    return fault.reason === 'CREDENTIAL_MISSING' && this.#open.has(api)
   }
 
   /** @param token `undefined`: none was sent */
@@ -121,7 +129,7 @@ export class EnginePair {
   ): boolean | undefined {
     const { value } = seen
     // The places where it was looked for are those of the kinds.
-    const place = this.#shadowPlaces.get(fieldPlace(seen)) as CredentialPlace
+    const place = this.#shadowPlaces.get(seen.place) as CredentialPlace
     if (token === undefined) return this.#mayBeKnown(value, place, found) ? undefined : false
     const kind = this.#kindOf(token)
     const isJudgedOtherwise = token.authority === undefined && this.#judgedOtherwise.has(kind)
@@ -152,7 +160,7 @@ export class EnginePair {
     { obtainedBy }: CredentialPlace,
     found: Extract<Extraction, { ok: true }>,
   ): boolean {
-    const asked = this.#places.get(fieldPlace(found)) as CredentialPlace
+    const asked = this.#places.get(found.place) as CredentialPlace
     return (
       [...obtainedBy].some((by) => !asked.obtainedBy.has(by)) ||
       // An upstream verifies tokens of a scope that a kind is issued for.
@@ -207,7 +215,7 @@ function allowAlike(one: readonly string[], other: readonly string[]): boolean {
 
 function kindsOf({ tokenKinds }: Engine): string {
   return textOf(
-    Array.from(tokenKinds.values(), (kind) => [kind.id, fieldPlace(kind), kind.scopeLevel, judgedBy(kind)]),
+    Array.from(tokenKinds.values(), (kind) => [kind.id, kind.places, kind.scopeLevel, judgedBy(kind)]),
   )
 }
 
@@ -218,7 +226,7 @@ function judgedBy(kind: TokenKind | undefined): string | undefined {
 
 function prefixesOf({ tokenKinds }: Engine): string[] {
   // Survives: `''` → `"Stryker was here!"`. No token has a space in it.
-  return Array.from(tokenKinds.values(), ({ prefix = '' }) => prefix)
+  return [...tokenKinds.values()].flatMap(({ places }) => places.map(({ prefix = '' }) => prefix))
 }
 
 /** Of the kinds that are issued. */

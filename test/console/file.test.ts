@@ -13,10 +13,10 @@ import { command } from '../support/processes/command-line.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /**
- * Most bytes of compressed script for a first view: of the explorer, 35 kB when this was written; and of the
+ * Most bytes of compressed script for a first view: of the explorer, 37 kB when this was written; and of the
  * control panel, 57 kB.
  */
-const EXPLORER_BYTES_MAX = 35_500
+const EXPLORER_BYTES_MAX = 37_500
 const PANEL_BYTES_MAX = 58_000
 
 const CONSOLE = join(ROOT, 'console/dist')

@@ -54,7 +54,7 @@ function start() {
 
 /** Rules in as many responses as there are ids of APIs. */
 function rulesWith(...ids: readonly string[]): EncodedRules {
-  const apis = ids.map((api) => ({ api, cells: [] }))
+  const apis = ids.map((api) => ({ api, cells: [], notes: [] }))
   const rules = (some: typeof apis) => ({
     ...{ matrix: undefined, cells: [], apis: some },
     ...{ routes: undefined, exactRoutes: undefined },

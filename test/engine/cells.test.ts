@@ -26,7 +26,10 @@ test.each(printedApis())('a denial for %s names exactly the kinds that its row a
   const opening = cells().filter((cell) => cell.api === api && cell.accepted)
   const denial = engine.deny(api, 'CREDENTIAL_MISSING')
   expect(denial.accepted).toEqual(
-    opening.map(({ kind, header }) => ({ kind, header, issuable: kind !== 'static_token' })),
+    opening.map(({ kind, header }) => ({
+      ...{ kind, header, issuable: kind !== 'static_token' },
+      obtained: kind === 'static_token' ? 'control_panel' : 'issue',
+    })),
   )
 })
 

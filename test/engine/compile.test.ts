@@ -97,8 +97,8 @@ test('an API lists how each accepted kind is sent, and a scheme only where there
   if (pass === undefined || key === undefined) throw new TypeError('the kinds are not there')
   const { apis } = compile({ ...matrix, tokenKinds: [{ ...pass, scheme: 'Bearer' }, key] })
   expect(apis.get('lobby')?.accepted).toStrictEqual([
-    { kind: 'day_pass', header: 'X-Day-Pass', scheme: 'Bearer', issuable: true },
-    { kind: 'room_key', header: 'X-Room-Key', issuable: false },
+    { kind: 'day_pass', header: 'X-Day-Pass', scheme: 'Bearer', issuable: true, obtained: 'issue' },
+    { kind: 'room_key', header: 'X-Room-Key', issuable: false, obtained: 'control_panel' },
   ])
 })
 

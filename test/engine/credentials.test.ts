@@ -10,8 +10,8 @@ import {
   carries,
   compile,
   credentialPlaces,
-  fieldPlace,
   fieldValue,
+  placeName,
   type TokenKind,
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -21,14 +21,12 @@ import { engine } from '../support/matrices/engines.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 describe('headers of a request, as every client finds the credential among them', () => {
-  test.each(credentialRows())('$name', ({ names, headers, found, fault }) => {
-    const kinds = names.map((name) => {
-      const [header = '', scheme] = name.split(': ')
-      return { header, scheme }
-    })
-    const [header, value, scheme = ''] = found ?? []
-    expect(new CredentialFinder(kinds).find(headers)).toEqual(
-      found === undefined ? { ok: false, reason: fault } : { ok: true, header, scheme, value },
+  test.each(credentialRows())('$name', ({ places, headers, found, fault }) => {
+    const [header, value, scheme = '', part = ''] = found ?? []
+    expect(new CredentialFinder([{ places }]).find(headers)).toEqual(
+      found === undefined
+        ? { ok: false, reason: fault }
+        : { ok: true, header, scheme, place: `${header} ${scheme} ${part}`.trim(), value },
     )
   })
 })
@@ -47,7 +45,7 @@ test.each<[claim: string, headers: CredentialHeaders, header: string, value: str
   ['the headers of fetch', new Headers({ 'X-Auth-Token': 'abc', Accept: '*/*' }), 'x-auth-token', 'abc'],
   ['a map of headers', new Map([['X-Auth-Token', 'abc']]), 'x-auth-token', 'abc'],
 ])('%s: the credential is found', (_claim, headers, header, value) => {
-  expect(engine.extract(headers)).toEqual({ ok: true, header, scheme: '', value })
+  expect(engine.extract(headers)).toEqual({ ok: true, header, scheme: '', place: header, value })
 })
 
 /** Values that a caller without types may pass. */
@@ -86,7 +84,7 @@ test('the headers looked at are those of the matrix, and no others', () => {
   const tokenKinds = supportMatrix.tokenKinds.map((kind) => ({ ...kind, header: 'X-Gate-Key' }))
   const other = compile({ ...supportMatrix, tokenKinds })
   expect(other.extract([['x-gate-key', 'abc']])).toEqual({
-    ...{ ok: true, header: 'x-gate-key', scheme: '', value: 'abc' },
+    ...{ ok: true, header: 'x-gate-key', scheme: '', place: 'x-gate-key', value: 'abc' },
   })
   expect(other.extract([['X-Token', 'abc']])).toEqual({ ok: false, reason: 'CREDENTIAL_MISSING' })
 })
@@ -102,7 +100,7 @@ test.each([
   [PREFIXED, 'Authorization: Bearer a_…', 'authorization bearer'],
 ])('%j is shown to people as `%s`, and its place is named `%s`', (kind, shown, place) => {
   expect(carriageOf(kind)).toBe(shown)
-  expect(fieldPlace(kind)).toBe(place)
+  expect(placeName(kind)).toBe(place)
 })
 
 test.each<[kind: Parameters<typeof carries>[0], field: string, carried: boolean]>([
@@ -145,7 +143,7 @@ test.each(['', ' abc'])(
 )
 
 test('a token in a header is behind its scheme, where there is one', () => {
-  expect([fieldValue('Bearer', 'abc'), fieldValue('', 'abc'), fieldValue(undefined, 'abc')]).toEqual([
+  expect([fieldValue(BEARER, 'abc'), fieldValue({ scheme: '' }, 'abc'), fieldValue({}, 'abc')]).toEqual([
     'Bearer abc',
     'abc',
     'abc',

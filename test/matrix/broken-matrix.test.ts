@@ -25,7 +25,7 @@ test.each<[path: string, value: unknown, expected: string]>([
   ['tokenKinds[0].prefix', '', 'expected a string that matches ^[A-Za-z0-9_~.-]+$'],
   ['tokenKinds[0].prefix', 'a,b', 'expected a string that matches ^[A-Za-z0-9_~.-]+$'],
   ['tokenKinds[0].obtained', 'issue', 'expected an object'],
-  ['tokenKinds[0].obtained.by', 'post', 'expected one of `issue`, `control_panel`'],
+  ['tokenKinds[0].obtained.by', 'post', 'expected one of `issue`, `control_panel`, `elsewhere`'],
   ['tokenKinds[1].obtained.steps', [], 'expected at least 1 item'],
   [
     'tokenKinds[0].permissionScopes[0]',
@@ -203,9 +203,12 @@ const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[]
 /** The fields that may be absent, by the place of the object. */
 const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   '': ['statements', 'conflicts'],
-  'tokenKinds[0]': ['scheme', 'prefix'],
-  'tokenKinds[0].obtained': ['steps'],
+  'tokenKinds[0]': ['scheme', 'prefix', 'places'],
+  'apis[0]': ['public', 'notes'],
+  'tokenKinds[0].obtained': ['steps', 'link'],
 }
+
+const NO_PLACE = 'expected the header that its tokens travel in, or a list of `places`'
 
 const inside = (place: string, field: string): string => (place === '' ? field : `${place}.${field}`)
 
@@ -213,7 +216,9 @@ test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(pla
   'a missing field is named: %s',
   (path) => {
     const problems = problemsOf(JSON.stringify(planted(smallMatrix(), path, undefined)))
-    expect(problems).toEqual([`${path}: ${MISSING}`])
+    // A kind may have places in its stead.
+    const missing = path === 'tokenKinds[0].header' ? NO_PLACE : MISSING
+    expect(problems).toEqual([`${path}: ${missing}`])
   },
 )
 

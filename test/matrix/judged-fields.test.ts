@@ -5,7 +5,14 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Conflict, compile, credentialPlaces, type Matrix, type TokenKind } from '../../engine/index.ts'
+import {
+  type Conflict,
+  compile,
+  credentialPlaces,
+  type Matrix,
+  type Place,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { compareMatrices, factTexts, preferredKinds } from '../../matrix/index.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
@@ -66,6 +73,15 @@ const changed = (field: string, fields: object) =>
     [`changed pass.${field}`],
   ] as const
 
+const OWN_PLACE: Place = { header: 'X-Key', scheme: 'Pass', prefix: 'p_' }
+const inPlaces = (...places: readonly Place[]) =>
+  withLast('tokenKinds', { header: undefined, scheme: undefined, prefix: undefined, places })
+/** Tokens travel in another place as well. */
+const changedPlaces = (field: string, other: Place) => {
+  const both = inPlaces(OWN_PLACE, other)
+  return [`tokenKinds.places.${field}`, both, ['changed pass.places'], ['changed pass.places']] as const
+}
+
 type Flips = readonly string[]
 const ROWS: readonly (readonly [field: string, other: Matrix, forth: Flips, back: Flips])[] = [
   said('$schema', { ...MATRIX, $schema: 'matrix.schema.json' } as Matrix),
@@ -95,8 +111,18 @@ const ROWS: readonly (readonly [field: string, other: Matrix, forth: Flips, back
   changed('prefix', { prefix: 'q_' }),
   changed('prefix', { prefix: undefined }),
   changed('prefix', { prefix: 'P_' }),
+  said('tokenKinds.places.header', inPlaces({ header: 'x-key', scheme: 'pass', prefix: 'p_' })),
+  changedPlaces('header', { header: 'X-Pass' }),
+  changedPlaces('scheme', { header: 'X-Key' }),
+  changedPlaces('prefix', { header: 'X-Pass', prefix: 'q_' }),
+  changedPlaces('basic', { header: 'Authorization', basic: 'user' }),
+  changedPlaces('with', { header: 'X-Pass', with: 'X-Mail' }),
   changed('issuedTo', { issuedTo: 'person' }),
   changed('obtained.by', { obtained: { by: 'control_panel' } }),
+  said(
+    'tokenKinds.obtained.link',
+    withLast('tokenKinds', { obtained: { by: 'issue', link: 'https://a.example' } }),
+  ),
   said('tokenKinds.obtained.steps', withLast('tokenKinds', { obtained: { by: 'issue', steps: ['Ask.'] } })),
   [
     'tokenKinds.permissionScopes',
@@ -136,6 +162,13 @@ const ROWS: readonly (readonly [field: string, other: Matrix, forth: Flips, back
     withLast('apis', { accepts: ['key', 'pass'] }),
     ['opened door × key lenient+strict'],
     ['closed door × key lenient+strict'],
+  ],
+  said('apis.notes', withLast('apis', { notes: { pass: 'read only' } })),
+  [
+    'apis.public',
+    withLast('apis', { public: true }),
+    ['opened door × everyone lenient+strict'],
+    ['closed door × everyone lenient+strict'],
   ],
   said('apis.section', withLast('apis', { section: '§9' })),
   said('statements.id', withLast('statements', { id: 'counsel' })),

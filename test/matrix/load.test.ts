@@ -43,7 +43,7 @@ test('a stranger’s matrix of other kinds and headers, without statements and c
     ['UNKNOWN_API', 'UNKNOWN_API'],
   ])
   expect(engine.extract([['x-room-key', 'abc']])).toEqual({
-    ...{ ok: true, header: 'x-room-key', scheme: '', value: 'abc' },
+    ...{ ok: true, header: 'x-room-key', scheme: '', place: 'x-room-key', value: 'abc' },
   })
   expect(engine.decide({ api: 'lobby', kind: 'static_token', scope: { account: 'house' } })).toMatchObject({
     reason: 'UNKNOWN_TOKEN_KIND',

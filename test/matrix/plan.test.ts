@@ -1,7 +1,7 @@
 /** The planner: the smallest set of tokens that opens what a job calls, held to a search of every set. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compile, type Engine, type Matrix, type TokenKind } from '../../engine/index.ts'
+import { type CompiledKind, compile, type Engine, type Matrix, type TokenKind } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/plan.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
@@ -139,7 +139,7 @@ test('kinds that are needed anyway are not searched for', () => {
     ),
   )
   let looks = 0
-  const counted = [...tokenKinds].map(([id, kind]): [string, TokenKind] => [
+  const counted = [...tokenKinds].map(([id, kind]): [string, CompiledKind] => [
     id,
     new Proxy(kind, {
       get: (target, field, receiver) => {

@@ -133,7 +133,7 @@ test('the allowed cells of any matrix are those that engines allow, and the rest
 })
 
 const ONE_OF_TERMS =
-  /^column 1: expected a term: `not`, `\(` or one of allowed, strict\.allowed, contested, marked, api, title, section, kind, header, scheme, prefix, family, scope, holder, permission, reason, strict\.reason, conflict, statement, opens, opened, strict\.opens, strict\.opened$/
+  /^column 1: expected a term: `not`, `\(` or one of allowed, strict\.allowed, contested, marked, public, api, title, section, kind, header, scheme, prefix, family, scope, holder, permission, reason, strict\.reason, conflict, statement, opens, opened, strict\.opens, strict\.opened$/
 
 describe('an error has the column, and what was expected', () => {
   test.each<[expression: string, message: RegExp]>([

@@ -39,7 +39,7 @@ function questions(): Question[] {
       const { value = '', scope = OWN, holder = '' } = TOKENS[id] ?? {}
       return {
         what: `a genuine ${id} for ${api}`,
-        ...{ api, subject: { headers: [[header, fieldValue(scheme, value)]] } },
+        ...{ api, subject: { headers: [[header, fieldValue({ scheme }, value)]] } },
         known: { kind: id, scope, holder },
         reason: library.decide({ api, kind: id, scope }).reason,
       }

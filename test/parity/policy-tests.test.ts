@@ -53,7 +53,7 @@ test.each([
   const places = [...kinds, { header: 'x-other', scheme: undefined }]
   const sent = places.flatMap(({ header, scheme }) =>
     values
-      .flatMap((value) => [value, fieldValue(scheme, value)])
+      .flatMap((value) => [value, fieldValue({ scheme }, value)])
       .flatMap((value): TestHeaders[] => [{ [header]: value }, { [header]: [value, value] }]),
   )
   const authority = authorityOf(engine.tokenKinds, tokens)
@@ -78,13 +78,16 @@ test.each([
 
 /** An authority that knows these tokens, and by their form how they are obtained. */
 function authorityOf(
-  kinds: ReadonlyMap<string, { obtained: { by: 'issue' | 'control_panel' } }>,
+  kinds: ReadonlyMap<string, { obtained: { by: 'issue' | 'control_panel' | 'elsewhere' } }>,
   tokens: Record<string, TestToken>,
 ): Verifier {
   const known = (value: string): TestToken | undefined =>
     Object.hasOwn(tokens, value) ? tokens[value] : undefined
   return {
-    recognize: (value) => kinds.get(known(value)?.kind ?? '')?.obtained.by,
+    recognize: (value) => {
+      const by = kinds.get(known(value)?.kind ?? '')?.obtained.by
+      return by === 'elsewhere' ? undefined : by
+    },
     verify: (value) => {
       const found = known(value)
       if (found === undefined) return { ok: false, reason: 'CREDENTIAL_INVALID' }

@@ -61,7 +61,13 @@ export function answerOfContract(answer: object): Answer {
   return {
     ...{ allowed, message, header, advice, digest, strict },
     // In messages an empty text stands for an absent one.
-    accepted: accepted.map(({ scheme, ...kind }) => ({ ...kind, ...(scheme && { scheme }) })),
+    accepted: accepted.map(({ scheme, link, obtained, ...kind }) => ({
+      ...kind,
+      // A sidecar of the release does not say it, and knows no kinds that are obtained elsewhere.
+      obtained: obtained || (kind.issuable ? 'issue' : 'control_panel'),
+      ...(scheme && { scheme }),
+      ...(link && { link }),
+    })),
     reason: String(reason).replace(/^REASON_/, '') as Decision['reason'],
     rulesDigest: rules_digest as string,
     conflicts: (conflicts as { id: string }[]).map(({ id }) => id),

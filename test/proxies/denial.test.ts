@@ -44,8 +44,8 @@ test.each([
 
 test('a challenge names the scheme, where tokens have one before them', () => {
   const accepted = [
-    { kind: 'a', header: 'Authorization', scheme: 'Bearer', issuable: true },
-    { kind: 'b', header: 'X-Token', issuable: true },
+    { kind: 'a', header: 'Authorization', scheme: 'Bearer', issuable: true, obtained: 'issue' as const },
+    { kind: 'b', header: 'X-Token', issuable: true, obtained: 'issue' as const },
   ]
   const { headers } = denialOf({ ...DENIED, reason: 'CREDENTIAL_INVALID', accepted })
   expect(new Map(headers).get('www-authenticate')).toBe(

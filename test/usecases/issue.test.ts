@@ -153,11 +153,16 @@ test('a token by password is for the scope, from where the login comes, and says
   const requester = { type: 'password', login } as const
   const source = { type: 'this_machine' } as const
   const outcome = (await byPassword({ type: 'scope', scope })) as Issued
-  expect(asked).toHaveBeenLastCalledWith(login, PART, scope, { source, restricted: false })
+  expect(asked).toHaveBeenLastCalledWith(login, ENGINE.tokenKinds.get('part'), scope, {
+    source,
+    restricted: false,
+  })
   const from = { source: { type: 'this_machine' }, connection: 'c' } as const
   const purpose = { type: 'scope', scope: { account: ACCOUNT } } as const
   const other = (await outcomeOf(() => issue(services(ENGINE), { requester, purpose, from }))) as Issued
-  expect(asked).toHaveBeenLastCalledWith(login, WHOLE, { account: ACCOUNT }, { ...from, restricted: false })
+  expect(asked).toHaveBeenLastCalledWith(
+    ...[login, ENGINE.tokenKinds.get('whole'), { account: ACCOUNT }, { ...from, restricted: false }],
+  )
   asked.mockRestore()
   const [{ token }, { token: otherToken }] = (await Promise.all(
     [outcome, other].map(async ({ value }) => {

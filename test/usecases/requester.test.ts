@@ -1,6 +1,7 @@
 /** The requester of a call: an operator or a user, by what they present; and their rights at their turn. */
 import { describe, expect, test, vi } from 'vitest'
-import { compile, type Engine } from '../../engine/index.ts'
+import { compile, type Engine, type TokenKind } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { Intake } from '../../sidecar/usecases/intake.ts'
@@ -171,7 +172,7 @@ describe('the user of an IAM token', () => {
   })
 
   test('is unknown by a token whose kind is not issued, or not there', async () => {
-    const kinds = [...engine.tokenKinds.values()]
+    const kinds = supportMatrix.tokenKinds as readonly TokenKind[]
     const other = (change: object | undefined): Engine =>
       compile<string, string>({
         ...{ title: 'other', apis: [] },

@@ -23,7 +23,7 @@ const questionWith = (headers: Readonly<Record<string, string>>, account?: strin
   target: account === undefined ? undefined : { account },
   clientAddress: '192.0.2.7' as const,
 })
-const HEADERS = { [WHOLE.header]: 'Bearer any' }
+const HEADERS = { [String(WHOLE.header)]: 'Bearer any' }
 
 test.each<[claim: string, account: string | undefined, opened: string[]]>([
   ['any target', undefined, ['whole', 'whole+part', 'whole+fixed', 'whole+part+fixed', 'narrow']],

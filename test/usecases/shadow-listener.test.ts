@@ -37,7 +37,7 @@ test('a listener hears what the shadow would have answered, beside what was aske
   expect(told).toEqual([
     ['claims', QUESTION, DECISION, 'closed'],
     ['kind', 'balance', ACCOUNT_KIND, DECISION, 'closed'],
-    ['credentials', credentials, found, outcome, 17, undefined],
+    ['credentials', credentials, found, outcome, 17, 'closed'],
     ['own', 'balance', own, DECISION, 'unknown'],
   ])
   expect(compared.compared).toBe(4)

@@ -1,7 +1,7 @@
 /** Messages of the contract as the pages of the profile show them. */
 
 import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/portcullis/v1/directory.ts'
-import type { Place } from '../../model/shell.ts'
+import type { Carried } from '../../model/shell.ts'
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'
 
@@ -22,7 +22,7 @@ export function apiKeyOf(token: StaticToken): ApiKey {
 
 /** An IAM token of one's own. */
 export interface OwnToken {
-  readonly place: Place
+  readonly place: Carried
   readonly value: string
   /** Id of its kind. */
   readonly kind: string

@@ -1,5 +1,5 @@
 /** Add Key → key name → Add (§4.2). */
-import type { Place } from '../../model/shell.ts'
+import type { Carried } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { useApi } from '../context.tsx'
 import { apiErrorOf, made } from '../model/errors.ts'
@@ -12,7 +12,7 @@ import { useUser } from './use-user.ts'
 /** A key with its value, which no call returns again. */
 export interface AddedKey {
   readonly key: ApiKey
-  readonly place: Place
+  readonly place: Carried
   readonly value: string
 }
 

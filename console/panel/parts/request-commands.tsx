@@ -1,12 +1,13 @@
 /** The commands that use a token: a request with it, and the question to this sidecar. */
+
 import { apiOpenedBy, staticKind } from '../../model/sample.ts'
-import { checkVariable, type Place, READ_TOKEN, requestCommand } from '../../model/shell.ts'
+import { type Carried, checkVariable, READ_TOKEN, requestCommand } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { Command } from '../../ui/parts.tsx'
 import { usePanel } from '../context.tsx'
 
 interface RequestCommandsProps {
-  readonly place: Place
+  readonly place: Carried
   /** Of the token; absent: the kind of static tokens. */
   readonly kind?: string
 }

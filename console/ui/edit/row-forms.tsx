@@ -1,6 +1,6 @@
 /** The forms of an API, of a kind of token, of the title, and of a new matrix. */
 import { useState } from 'preact/hooks'
-import type { Api, Matrix, TokenKind } from '../../../engine/index.ts'
+import { type Api, carriageOf, type Matrix, placeFrom, type TokenKind } from '../../../engine/index.ts'
 import type { MatrixEdit, MatrixPart } from '../../../matrix/edits.ts'
 import type { MatrixProblem } from '../../../matrix/index.ts'
 import { kindRow, NO_SECTION, newMatrixText } from '../../../matrix/new-matrix.ts'
@@ -46,11 +46,14 @@ export function ApiForm({ matrix, row, apply, close }: RowFormProps<Api>) {
   const { title, setTitle, id, setId } = useNamed(row, '-')
   const [section, setSection] = useState(row?.section ?? matrix.apis.at(-1)?.section ?? NO_SECTION)
   const [accepts, setAccepts] = useState<readonly string[]>(row?.accepts ?? [])
+  const [isPublic, setPublic] = useState<readonly string[]>(row?.public ? [PUBLIC] : [])
+  const [notes, setNotes] = useState(() => notesText(row?.notes))
+  const more = { public: isPublic.length > 0 || undefined, notes: notesFrom(notes) }
   return (
     <FormDialog
       title={row === undefined ? words.titles.addApi : row.title}
       button={row === undefined ? words.add : words.save}
-      submit={() => apply(...changing('apis', row, { id, title, accepts, section }))}
+      submit={() => apply(...changing('apis', row, { id, title, accepts, ...more, section }))}
       remove={row && (() => apply({ type: 'remove', part: 'apis', id: row.id }))}
       close={close}
     >
@@ -58,16 +61,42 @@ export function ApiForm({ matrix, row, apply, close }: RowFormProps<Api>) {
       <TextField label={words.id} value={id} change={setId} hint={words.idHint} mono />
       <TextField label={words.section} value={section} change={setSection} />
       <ChecksField label={words.accepts} value={accepts} change={setAccepts} options={kindOptions(matrix)} />
+      <ChecksField label={words.open} value={isPublic} change={setPublic} options={PUBLIC_OPTIONS} />
+      <TextField label={words.notes} value={notes} change={setNotes} hint={words.notesHint} lines optional />
     </FormDialog>
   )
 }
 
+const PUBLIC = 'public'
+const PUBLIC_OPTIONS = [{ value: PUBLIC, text: words.public }]
+
+function notesText(notes: Api['notes'] = {}): string {
+  return Object.entries(notes)
+    .map(([kind, note]) => `${kind}: ${note}`)
+    .join('\n')
+}
+
+/** A line without a colon is a kind without a note, which the schema refuses. */
+function notesFrom(text: string): Api['notes'] {
+  const lines = linesOf(text).map((line) => /^([^\s:]*(?::[^\s:]+)*):?\s*(.*)$/.exec(line) ?? ['', line, ''])
+  return lines.length === 0 ? undefined : Object.fromEntries(lines.map(([, kind, note]) => [kind, note]))
+}
+
 /** The fields of a kind as texts. */
 function kindDraft(matrix: Matrix, row: TokenKind | undefined) {
-  const { obtained, lifetimeSeconds, scheme, prefix, ...kind } =
-    row ?? kindRow('', { header: 'Authorization', section: matrix.tokenKinds.at(-1)?.section ?? NO_SECTION })
+  const {
+    obtained,
+    lifetimeSeconds,
+    header = '',
+    scheme,
+    prefix,
+    places = [],
+    ...kind
+  } = row ??
+  kindRow('', { header: 'Authorization', section: matrix.tokenKinds.at(-1)?.section ?? NO_SECTION })
   return {
     ...{ ...kind, family: row?.family ?? '' },
+    ...{ header, places: places.map(carriageOf).join('\n'), link: obtained.link ?? '' },
     ...{ scheme: scheme ?? (row === undefined ? 'Bearer' : ''), prefix: prefix ?? '' },
     ...{ by: obtained.by, steps: obtained.steps?.join('\n') ?? '' },
     lifetime: lifetimeSeconds === null ? '' : String(lifetimeSeconds),
@@ -77,13 +106,15 @@ function kindDraft(matrix: Matrix, row: TokenKind | undefined) {
 type KindDraft = ReturnType<typeof kindDraft>
 
 function kindOf(draft: KindDraft, id: string, title: string): TokenKind {
-  const { scheme, prefix, by, steps, lifetime, family, ...kind } = draft
+  const { header, scheme, prefix, places, by, steps, link, lifetime, family, ...kind } = draft
   const lines = linesOf(steps)
   return {
     ...{ ...kind, id, title, family: family || id },
-    ...(scheme !== '' && { scheme }),
-    ...(prefix !== '' && { prefix }),
-    obtained: { by, ...(lines.length > 0 && { steps: lines }) },
+    ...(places.trim() === ''
+      ? { header, ...(scheme !== '' && { scheme }), ...(prefix !== '' && { prefix }) }
+      : // The schema refuses a header that is not one.
+        { places: linesOf(places).map((line) => placeFrom(line) ?? { header: line }) }),
+    obtained: { by, ...(lines.length > 0 && { steps: lines }), ...(link !== '' && { link }) },
     lifetimeSeconds: secondsOf(lifetime),
   }
 }
@@ -181,6 +212,16 @@ function MoreOfKind({ draft, set }: DraftProps<KindDraft>) {
         options={optionsOf(words.obtainedBy)}
       />
       <TextField label={words.steps} value={draft.steps} change={(steps) => set({ steps })} lines optional />
+      <TextField label={words.link} value={draft.link} change={(link) => set({ link })} optional />
+      <TextField
+        label={words.places}
+        value={draft.places}
+        change={(places) => set({ places })}
+        hint={words.placesHint}
+        lines
+        mono
+        optional
+      />
       <ChecksField
         label={words.permissions}
         value={draft.permissionScopes}

@@ -2,11 +2,12 @@
 
 import type { Command } from 'commander'
 import type { Check, CheckAnswer } from '../../../clients/typescript/index.ts'
-import { carriageOf } from '../../../engine/credentials.ts'
 import type { Scope } from '../../../engine/index.ts'
+import { carriageOf } from '../../../engine/places.ts'
 import { columns } from '../../base/text-table.ts'
 import { EXIT, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
+import { obtainedText } from '../terminal/obtained.ts'
 import {
   addConnectionOptions,
   type ConnectionOptions,
@@ -118,11 +119,10 @@ function describe(api: string, answer: CheckAnswer, hints: readonly string[]): s
       `${token.kind} of ${token.subject.type} ${token.subject.name}, account ${token.scope.account}${scope}, ${expiry}${authority}`,
     ])
   }
-  for (const { kind, issuable, ...place } of answer.accepted)
-    rows.push([
-      paint('dim', 'accepted'),
-      `${kind} in ${carriageOf(place)}${issuable ? ', from `portcullis issue`' : ', from the control panel'}`,
-    ])
+  for (const { kind, obtained, link, ...place } of answer.accepted) {
+    const from = obtained === 'issue' ? 'from `portcullis issue`' : obtainedText({ by: obtained, link })
+    rows.push([paint('dim', 'accepted'), `${kind} in ${carriageOf(place)}, ${from}`])
+  }
   for (const { id, reason } of answer.conflicts) rows.push([paint('dim', 'conflict'), `${id}: ${reason}`])
   for (const advice of answer.advice) rows.push([paint('dim', 'advice'), advice])
   if (answer.strict) rows.push([paint('dim', 'mode'), STRICT_MODE])

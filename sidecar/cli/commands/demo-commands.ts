@@ -59,7 +59,7 @@ export function demoCommands(engine: Engine, demo: DemoAccount, { data, matrix }
       ])
   }
   if (made !== undefined && staticToken !== undefined && withMade !== undefined) {
-    const header = `${made.header}: ${fieldValue(made.scheme, staticToken)}`
+    const header = `${made.header}: ${fieldValue(made, staticToken)}`
     commands.push([`echo '${header}' | npx portcullis check ${withMade.id} -H -`, ''])
   }
   commands.push([

@@ -47,6 +47,8 @@ function describe(matrix: Matrix, api: string, { kind, decision, statements }: C
       paint('dim', 'table'),
       `${row?.section} of the source: ${row?.title} ${row?.accepts.includes(kind) ? '✓' : '✗'}`,
     ],
+    ...decision.advice.map((note) => [paint('dim', 'note'), note]),
+    ...(row?.public ? [[paint('dim', 'public'), 'a request without a token is allowed']] : []),
     ...statements.map(({ section, text, claim }) => [
       paint('dim', 'prose'),
       `${section} of the source${leavesOut(claim, api) ? ' (does not name the API)' : ''}: ${text}`,

@@ -1,13 +1,14 @@
 /** `portcullis plan`: the smallest set of tokens that opens the APIs of a job. */
 
 import type { Command } from 'commander'
-import { carriageOf } from '../../../engine/credentials.ts'
 import type { Engine } from '../../../engine/index.ts'
+import { carriageOf } from '../../../engine/places.ts'
 import type { Plan, PlannedToken } from '../../../matrix/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { addRulesOptions, type RulesOptions } from '../read-rules.ts'
 import { EXIT } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
+import { obtainedText } from '../terminal/obtained.ts'
 import { print, printJson, STRICT_MODE } from '../terminal/output.ts'
 import { paint } from '../terminal/terminal.ts'
 
@@ -39,7 +40,7 @@ async function planMessage(engine: Engine, plan: Plan): Promise<object> {
   return PlanResponse.decode(planResponse(engine, plan))
 }
 
-function describe({ strict }: Engine, { tokens, unopened }: Plan): string {
+function describe({ strict }: Engine, { tokens, unopened, public: open }: Plan): string {
   const rows = tokens.map((token) => [
     token.kind.id,
     `in ${carriageOf(token.kind)}`,
@@ -48,13 +49,14 @@ function describe({ strict }: Engine, { tokens, unopened }: Plan): string {
   ])
   return [
     ...(rows.length > 0 ? [columns(rows)] : []),
+    ...(open.length > 0 ? [`${paint('green', 'without a token:')} ${open.join(', ')}`] : []),
     ...(unopened.length > 0 ? [`${paint('red', 'opened by no kind:')} ${unopened.join(', ')}`] : []),
     ...(strict ? [`${paint('dim', 'mode')}  ${STRICT_MODE}`] : []),
   ].join('\n')
 }
 
 function howToObtain({ kind }: PlannedToken): string {
-  if (kind.obtained.by !== 'issue') return 'from the control panel'
+  if (kind.obtained.by !== 'issue') return obtainedText(kind.obtained)
   const permission = kind.permissionScopes
     .map((scope) => (scope === 'account' ? 'Account' : 'Projects'))
     .join(' or ')

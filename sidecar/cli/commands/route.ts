@@ -1,8 +1,8 @@
 /** `portcullis route`: which API a request is for, by the routes of a configuration. */
 
 import type { Command } from 'commander'
-import { carriageOf } from '../../../engine/credentials.ts'
 import type { AcceptedKind } from '../../../engine/index.ts'
+import { carriageOf } from '../../../engine/places.ts'
 import { columns } from '../../base/text-table.ts'
 import { patternText } from '../../rules/routes/pattern.ts'
 import type { Route, RouteMatch, RouteRequest, TargetSource } from '../../rules/routes/route.ts'

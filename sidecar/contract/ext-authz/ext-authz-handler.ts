@@ -106,7 +106,7 @@ function responseTo(decided: Decided, headers: Asked['headers'], observed: Obser
   }
   const { outcome, api } = decided
   const { decision, token } = outcome
-  if (!decision.allowed || token === undefined) {
+  if (!decision.allowed) {
     if (observed !== undefined) return passing(observed, decision.reason, headers, { outcome, api })
     return deniedResponse(outcome, api, denialAnswer(decision))
   }

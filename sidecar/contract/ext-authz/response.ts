@@ -36,10 +36,15 @@ const WRITER = new FieldWriter()
  */
 export function allowedResponse(
   outcome: CheckOutcome,
-  token: VerifiedToken,
+  token: VerifiedToken | undefined,
   api: string,
   changes: HeaderChanges | undefined,
 ): Buffer {
+  if (token === undefined) {
+    const set = identityHeaders(undefined, outcome.decision)
+    const ok = encodedOk(changes ?? { set, removed: removedHeaders([], set) })
+    return withMetadata(ok, outcome, api, NO_BYTES)
+  }
   const { usual, facts } = knownToken(token, outcome.decision)
   return withMetadata(changes === undefined ? usual : encodedOk(changes), outcome, api, facts)
 }

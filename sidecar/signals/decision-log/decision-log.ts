@@ -3,7 +3,7 @@
  * place, from parts that many lines have in common, and is written later.
  */
 import type { Logger } from 'pino'
-import { type Decision, type Extraction, fieldPlace, type Scope } from '../../../engine/index.ts'
+import type { Decision, Extraction, Scope } from '../../../engine/index.ts'
 import { looksLikeStaticToken } from '../../authority/static-token.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
@@ -214,7 +214,7 @@ export class DecisionLog implements Log {
   ): void {
     if (this.#isLeftOut(decision, difference)) return
     const { api, target } = question
-    const { header, value } = found?.ok === true ? { ...found, header: fieldPlace(found) } : NOT_FOUND
+    const { header, value } = found?.ok === true ? { header: found.place, value: found.value } : NOT_FOUND
     const tokenPart = this.#parts.ofToken(token, value)
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind), tokenPart)
     if (block === undefined) return

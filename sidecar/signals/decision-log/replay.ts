@@ -2,7 +2,7 @@
  * The decisions of another matrix: each line of a decision log is asked again. The answers of
  * authorities about a credential stay as they were, and so do the headers of a request.
  */
-import { CREDENTIAL_REASONS, type Engine, fieldPlace, fieldValue } from '../../../engine/index.ts'
+import { CREDENTIAL_REASONS, type Engine, fieldValue, placeName } from '../../../engine/index.ts'
 import { kindOfScope } from '../../authority/kind-of-scope.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { Line } from './read-line.ts'
@@ -205,12 +205,13 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   // The line does not have the values of the headers.
   if (header === undefined) return engine.deny(api, fault ?? 'CREDENTIAL_MISSING')
   if (!engine.apis.has(api)) return engine.deny(api, 'CREDENTIAL_MISSING')
-  const places = Array.from(engine.tokenKinds.values(), fieldPlace)
-  if (!places.includes(header)) return 'header_is_gone'
-  const [name = '', scheme] = header.split(' ')
-  // The line does not have the beginning of the token. It is taken to be that of its kind.
   const kind = kindOf(line, engine)
-  const { prefix = '' } = engine.tokenKinds.get(kind ?? '') ?? {}
+  const own = engine.tokenKinds.get(kind ?? '')?.places ?? []
+  const all = [...own, ...[...engine.tokenKinds.values()].flatMap(({ places }) => places)]
+  const place = all.find((each) => placeName(each) === header)
+  if (place === undefined) return 'header_is_gone'
+  // The line does not have the beginning of the token. It is taken to be that of its kind.
+  const prefix = (own.includes(place) && place.prefix) || ''
   let verified = true
   const recorded = {
     recognize: () => form,
@@ -222,7 +223,10 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   const services = { engine, authority: recorded, verifier: recorded }
   const question = {
     api,
-    headers: [[name, fieldValue(scheme, `${prefix}x`)]],
+    headers: [
+      [place.header, fieldValue(place, `${prefix}x`)],
+      ...(place.with === undefined ? [] : [[place.with, 'x'] as const]),
+    ],
     target,
     clientAddress: undefined,
   } as const

@@ -1,6 +1,7 @@
 /** Headers of requests: credentials, those that egress forwards, those of proxies. */
 import { isIP } from 'node:net'
-import { CredentialFinder, lowerCase } from '../../../engine/credentials.ts'
+import { CredentialFinder } from '../../../engine/credentials.ts'
+import { lowerCase } from '../../../engine/places.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { forwardedText, readForwarded } from '../../../sidecar/base/forwarded-header.ts'
 import { ipAddress } from '../../../sidecar/base/ip-address.ts'

@@ -1,6 +1,7 @@
 /** Reads the files of the conformance suite. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type Place, placeFrom } from '../../../engine/index.ts'
 
 export const OURS: string = join(import.meta.dirname, '../../../clients/conformance')
 
@@ -32,15 +33,16 @@ export function headersOf(headers: readonly HeaderLine[]): (readonly [name: stri
 
 interface CredentialRow {
   readonly name: string
-  readonly names: readonly string[]
+  readonly places: readonly Place[]
   readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly found?: readonly [header: string, value: string, scheme?: string]
+  readonly found?: readonly [header: string, value: string, scheme?: string, part?: string]
   readonly fault?: string
 }
 
 /** The credential that is found among headers. */
 export function credentialRows(): CredentialRow[] {
-  return linesOf<CredentialLine>('credentials').map(({ headers, found, ...row }) => ({
+  return linesOf<CredentialLine>('credentials').map(({ names = [], headers, found, ...row }) => ({
+    places: names.map((name) => placeFrom(name) as Place),
     ...row,
     headers: headersOf(headers),
     ...(found !== undefined && { found: [found[0], textOf(found[1]), ...found.slice(2)] as never }),
@@ -50,7 +52,9 @@ export function credentialRows(): CredentialRow[] {
 /** Text, parts of it that are each repeated, or bytes. */
 type Value = string | { readonly pieces: readonly [string, number][] } | { readonly base64: string }
 
-interface CredentialLine extends Omit<CredentialRow, 'headers' | 'found'> {
+interface CredentialLine extends Omit<CredentialRow, 'places' | 'headers' | 'found'> {
+  readonly names?: readonly string[]
+  readonly places?: readonly Place[]
   readonly headers: readonly HeaderLine[]
   readonly found?: readonly [header: string, value: Value, scheme?: string]
 }

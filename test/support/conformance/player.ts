@@ -105,8 +105,8 @@ function beginning({ accounts, after }: wire.WatchChangesRequest): object {
 
 function expected(recalled: CheckAnswer | Ask): Expected {
   if (recalled instanceof Ask) return 'ask'
-  const { allowed, reason, message, route } = recalled
-  if (route === undefined) return { allowed, reason, message }
+  const { allowed, reason, message, advice, route } = recalled
+  if (route === undefined) return { allowed, reason, message, ...(advice.length > 0 && { advice }) }
   const { api, target } = route
   return { allowed, reason, message, route: { api, ...(target && { target: { ...target } }) } as Route }
 }

@@ -158,7 +158,7 @@ class World {
   /** As one client or another spells the scheme. */
   #sent({ scheme, value }: Modelled): string {
     const spelled = this.#random(2) === 0 ? scheme?.toLowerCase() : scheme
-    return fieldValue(spelled, value)
+    return fieldValue({ scheme: spelled }, value)
   }
 
   #expectSafe({ endedAtMs, isDoubtful }: Modelled, { allowed }: { readonly allowed: boolean }): void {

@@ -4,7 +4,7 @@
  */
 
 import { LocalRoutes } from '../../../clients/typescript/local-routes.ts'
-import { lowerCase } from '../../../engine/credentials.ts'
+import { lowerCase } from '../../../engine/places.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { routesMessage } from '../../../sidecar/contract/route-messages.ts'
 import { compileRoutes } from '../../../sidecar/rules/routes/compile-routes.ts'

@@ -1,7 +1,14 @@
 /** The rules that the suite decides by: of the shipped matrix in both modes, and of others. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CompileOptions, compile, type Engine, finish, type Matrix } from '../../../engine/index.ts'
+import {
+  type CompileOptions,
+  compile,
+  type Engine,
+  finish,
+  type Matrix,
+  type TokenKind,
+} from '../../../engine/index.ts'
 import { loadMatrix, supportMatrix } from '../../../matrix/index.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
@@ -37,6 +44,45 @@ const library = loadMatrix(
   readFileSync(join(import.meta.dirname, '../../../examples/matrices/city-library.json')),
 )
 
+const ELSEWHERE: Omit<TokenKind, 'id' | 'title' | 'family'> = {
+  ...{ scopeLevel: 'account', issuedTo: 'user', permissionScopes: [], lifetimeSeconds: null, section: '§1' },
+  obtained: { by: 'elsewhere', link: 'https://example.com/tokens' },
+}
+
+/** Kinds with several places, and APIs with notes and without a token. */
+const placed: Matrix = {
+  ...{ title: 'Places', statements: [], conflicts: [] },
+  tokenKinds: [
+    {
+      ...{ ...ELSEWHERE, id: 'git_token', title: 'Git token', family: 'git' },
+      places: [
+        { header: 'PRIVATE-TOKEN' },
+        { header: 'Authorization', scheme: 'Bearer' },
+        { header: 'Authorization', basic: 'password' },
+      ],
+    },
+    {
+      ...{ ...ELSEWHERE, id: 'account_key', title: 'account key', family: 'key' },
+      places: [{ header: 'X-Auth-Key', with: 'X-Auth-Email' }],
+    },
+    {
+      ...{ ...ELSEWHERE, id: 'secret_key', title: 'secret key', family: 'key' },
+      places: [
+        { header: 'Authorization', basic: 'user', prefix: 'sk_' },
+        { header: 'Authorization', scheme: 'Bearer', prefix: 'sk_' },
+      ],
+    },
+  ],
+  apis: [
+    {
+      ...{ id: 'projects', title: 'Projects', accepts: ['git_token', 'secret_key'], section: '§2' },
+      notes: { git_token: 'read only', account_key: 'on request' },
+    },
+    { id: 'status', title: 'Status', accepts: [], public: true, section: '§2' },
+    { id: 'search', title: 'Search', accepts: ['account_key'], public: true, section: '§2' },
+  ],
+}
+
 /** The kinds of the source, and APIs of which a third accepts one, a third two, and a third all. */
 const manyApis = (count: number): Matrix => ({
   ...{ title: 'Many APIs', tokenKinds: supportMatrix.tokenKinds, statements: [], conflicts: [] },
@@ -58,6 +104,7 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   many: made(manyApis(300)),
   library: made(library),
   'library-strict': made(library, { strict: true }),
+  placed: made(placed),
 }
 
 /** The kinds of the source in other places: two have changed their headers, and one has got a prefix. */

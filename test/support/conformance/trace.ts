@@ -73,6 +73,8 @@ export type Expected =
       readonly allowed: boolean
       readonly reason: string
       readonly message: string
+      /** Absent: none. */
+      readonly advice?: readonly string[]
       readonly route?: Route
     }
 

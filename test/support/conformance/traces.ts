@@ -3,6 +3,7 @@ import { CLOCK_TRACES } from './clock-traces.ts'
 import { DENIAL_TRACES } from './denial-traces.ts'
 import { DISAGREEING_TRACES } from './disagreeing-traces.ts'
 import { PART_TRACES } from './part-traces.ts'
+import { PLACE_TRACES } from './place-traces.ts'
 import { ROUTE_TRACES } from './route-traces.ts'
 import { ENGINES } from './rules.ts'
 import { SCHEME_TRACES } from './scheme-traces.ts'
@@ -29,6 +30,7 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
   ...PART_TRACES,
   ...DENIAL_TRACES,
   ...DISAGREEING_TRACES,
+  ...PLACE_TRACES,
   ...SCHEME_TRACES,
   ...CLOCK_TRACES,
   'before the first response it asks, and remembers nothing': (trace) => {

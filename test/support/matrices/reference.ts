@@ -2,7 +2,15 @@
  * A second, naive implementation of the decision, written from DESIGN §5 alone: it notes every fault of a
  * question and reports the first by precedence. Slow and obvious; the engine is compared with it.
  */
-import type { AcceptedKind, Api, Matrix, Question, Scope, TokenKind } from '../../../engine/index.ts'
+import {
+  type AcceptedKind,
+  type Api,
+  firstPlace,
+  type Matrix,
+  type Question,
+  type Scope,
+  type TokenKind,
+} from '../../../engine/index.ts'
 
 /**
  * The reasons of DESIGN §5, in its order. Written out once more, because the engine's own list is under test.
@@ -44,7 +52,7 @@ export function referenceDecision(matrix: Matrix, strict: boolean, question: Que
   return {
     allowed: reason === 'ALLOWED',
     reason,
-    header: known ? kind.header : '',
+    header: known ? firstPlace(kind).header : '',
     accepted: reason === 'ALLOWED' || api === undefined ? [] : acceptedKinds(matrix, strict, api),
     advice: known ? adviceFor(matrix, kind, question.holder) : [],
   }
@@ -96,7 +104,9 @@ function isContested(matrix: Matrix, api: Api, kind: TokenKind): boolean {
 function acceptedKinds(matrix: Matrix, strict: boolean, api: Api): AcceptedKind[] {
   return matrix.tokenKinds
     .filter((kind) => matrixAccepts(matrix, api, kind) && !(strict && isContested(matrix, api, kind)))
-    .map((kind) => ({ kind: kind.id, header: kind.header, issuable: kind.obtained.by === 'issue' }))
+    .map(({ id, obtained: { by }, ...kind }) => ({
+      ...{ kind: id, header: firstPlace(kind).header, issuable: by === 'issue', obtained: by },
+    }))
 }
 
 function adviceFor(matrix: Matrix, kind: TokenKind, holder: string | undefined): string[] {

@@ -1,14 +1,16 @@
 /** The common part of the text and the Markdown of a comparison. */
-import type {
-  AllowedFlip,
-  CellFlip,
-  Comparison,
-  FieldChange,
-  Flip,
-  Judged,
-  KindDirection,
-  ListChange,
-  Problem,
+import {
+  type AllowedFlip,
+  type CellFlip,
+  type Comparison,
+  type Direction,
+  EVERYONE,
+  type FieldChange,
+  type Flip,
+  type Judged,
+  type KindDirection,
+  type ListChange,
+  type Problem,
 } from '../../../../matrix/index.ts'
 import { counted } from '../../terminal/output.ts'
 
@@ -44,10 +46,17 @@ const VALUE_LENGTH_MAX = 60
 const PROBLEM_LENGTH_MAX = 160
 
 export function headlineOf({ flips, kindFlips }: Comparison): string {
-  const opened = flips.filter(({ direction }) => direction === 'opened').length
-  const closed = flips.length - opened
+  const count = (direction: Direction, isOfAll: boolean) =>
+    flips.filter((flip) => flip.direction === direction && (flip.kind === EVERYONE) === isOfAll).length
   const cells =
-    flips.length === 0 ? ['no cell opens or closes'] : [opens(opened, 'open'), opens(closed, 'close')]
+    flips.length === 0
+      ? ['no cell opens or closes']
+      : [
+          opens('API', count('opened', true), 'open', ' for everyone'),
+          opens('cell', count('opened', false), 'open'),
+          opens('API', count('closed', true), 'close', ' to requests without a token'),
+          opens('cell', count('closed', false), 'close'),
+        ]
   const facts = KIND_DIRECTIONS.map((each) => {
     const count = kindFlips.filter(({ direction }) => direction === each).length
     return count === 0 ? '' : `${counted(count, 'fact')} of kinds ${each}`
@@ -55,9 +64,9 @@ export function headlineOf({ flips, kindFlips }: Comparison): string {
   return [...cells, ...facts].filter((part) => part !== '').join(', ')
 }
 
-function opens(count: number, verb: string): string {
+function opens(what: string, count: number, verb: string, more = ''): string {
   if (count === 0) return ''
-  return count === 1 ? `1 cell ${verb}s` : `${count} cells ${verb}`
+  return `${counted(count, what)} ${verb}${count === 1 ? 's' : ''}${more}`
 }
 
 const KIND_DIRECTIONS: readonly KindDirection[] = ['loosened', 'changed', 'tightened']

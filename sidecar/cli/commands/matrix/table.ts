@@ -1,6 +1,7 @@
 /** The matrix as text for a terminal. */
-import { carriageOf } from '../../../../engine/credentials.ts'
+
 import type { Engine, NamedConflict } from '../../../../engine/index.ts'
+import { carriageOf } from '../../../../engine/places.ts'
 import { columns } from '../../../base/text-table.ts'
 import { paint } from '../../terminal/terminal.ts'
 
@@ -23,13 +24,19 @@ export function matrixPage(engine: Engine): string {
  */
 export function matrixTable(engine: Engine): string {
   const kinds = [...engine.tokenKinds.values()]
-  const rows = [...engine.apis.values()].map((api) => [
+  const apis = [...engine.apis.values()]
+  const isAnyPublic = apis.some((api) => api.public)
+  const rows = apis.map((api) => [
     api.id,
     ...kinds.map(({ id }) => {
       const accepted = api.accepted.some(({ kind }) => kind === id)
       const mark = accepted ? paint('green', '✓') : paint('dim', '·')
-      return api.contested.includes(id) ? `${mark} *` : mark
+      const note = api.notes[id]
+      return [mark, ...(api.contested.includes(id) ? ['*'] : []), ...(note === undefined ? [] : [note])].join(
+        ' ',
+      )
     }),
+    ...(isAnyPublic ? [api.public ? 'needs no token' : ''] : []),
   ])
   const header = ['api', ...kinds.map((kind) => kind.id)].map((text) => paint('bold', text))
   const headers = ['', ...kinds.map((kind) => paint('dim', `in ${carriageOf(kind)}`))]
