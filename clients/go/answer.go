@@ -17,6 +17,10 @@ type AcceptedKind struct {
 	Scheme string `json:"scheme,omitempty"`
 	// Issuable says whether Issue can issue it.
 	Issuable bool `json:"issuable"`
+	// Obtained says how: "issue", "control_panel" or "elsewhere".
+	Obtained string `json:"obtained"`
+	// Link leads to where a person obtains it or reads how. Empty: the matrix does not say.
+	Link string `json:"link,omitempty"`
 }
 
 // Answer is a decision. It came from the sidecar, or from the memory of a client in local mode. The zero Answer denies.
@@ -86,7 +90,7 @@ func (a *Answer) Header() string {
 	switch {
 	case a.said != nil:
 		return a.said.header
-	case a.Allowed:
+	case a.Allowed && a.column > 0:
 		return a.row.rules.kinds[a.column-1].header
 	}
 	return ""
@@ -97,7 +101,7 @@ func (a *Answer) Scheme() string {
 	switch {
 	case a.said != nil:
 		return a.said.scheme
-	case a.Allowed:
+	case a.Allowed && a.column > 0:
 		return a.row.rules.kinds[a.column-1].scheme
 	}
 	return ""
@@ -108,7 +112,7 @@ func (a *Answer) Accepted() []AcceptedKind {
 	if response := a.Response(); response != nil {
 		accepted := make([]AcceptedKind, 0, len(response.GetAccepted()))
 		for _, each := range response.GetAccepted() {
-			accepted = append(accepted, AcceptedKind{each.GetKind(), each.GetHeader(), each.GetScheme(), each.GetIssuable()})
+			accepted = append(accepted, AcceptedKind{each.GetKind(), each.GetHeader(), each.GetScheme(), each.GetIssuable(), obtained(each), each.GetLink()})
 		}
 		return accepted
 	}
@@ -116,6 +120,31 @@ func (a *Answer) Accepted() []AcceptedKind {
 		return nil
 	}
 	return slices.Clone(a.row.accepted)
+}
+
+// A sidecar of the release before does not say how, and knows no kinds that are obtained elsewhere.
+func obtained(kind interface {
+	GetObtained() string
+	GetIssuable() bool
+}) string {
+	switch {
+	case kind.GetObtained() != "":
+		return kind.GetObtained()
+	case kind.GetIssuable():
+		return "issue"
+	}
+	return "control_panel"
+}
+
+// Advice is what the matrix says of such a token and of the cell besides. An answer from memory has the note of the cell if it allows.
+func (a *Answer) Advice() []string {
+	if response := a.Response(); response != nil {
+		return slices.Clone(response.GetAdvice())
+	}
+	if !a.Allowed || a.column == 0 {
+		return nil
+	}
+	return slices.Clone(a.row.notes[a.row.rules.kinds[a.column-1].id])
 }
 
 // Token is the verified token, if there is one. It is there on denials too.

@@ -192,6 +192,7 @@ func TestConformanceOfCredentials(t *testing.T) {
 	type line struct {
 		Name    string
 		Names   []string
+		Places  []*portcullisv1.TokenPlace
 		Headers []headerJSON
 		Found   []valueJSON
 		Fault   string
@@ -201,7 +202,13 @@ func TestConformanceOfCredentials(t *testing.T) {
 			made := &rules{}
 			for _, name := range each.Names {
 				header, scheme, _ := strings.Cut(name, ": ")
-				made.addKind(&portcullisv1.TokenKind{Header: header, Scheme: scheme})
+				each.Places = append(each.Places, &portcullisv1.TokenPlace{Header: header, Scheme: scheme})
+			}
+			for _, place := range each.Places {
+				if place.Basic != "" {
+					place.Scheme = "Basic"
+				}
+				made.addPlace(place)
 			}
 			// As each of the forms in which a program has them.
 			pairs := Question{Headers: []Header{}}
@@ -225,8 +232,8 @@ func TestConformanceOfCredentials(t *testing.T) {
 					continue
 				}
 				place := string(each.Found[0])
-				if len(each.Found) > 2 {
-					place += " " + string(each.Found[2])
+				for _, more := range each.Found[2:] {
+					place += " " + string(more)
 				}
 				value, foundPlace, isThere := found.token()
 				if fault != Unspecified || !isThere || foundPlace.Value() != place || value != string(each.Found[1]) {
@@ -497,6 +504,9 @@ func (p *player) check(number int, step stepJSON, now int64) any {
 	var answer Answer
 	if p.memory.answer(question, now, &answer) {
 		found := map[string]any{"allowed": answer.Allowed, "reason": answer.Reason.String(), "message": answer.Message()}
+		if advice := answer.Advice(); len(advice) > 0 {
+			found["advice"] = advice
+		}
 		if question.Request != nil {
 			found["route"] = answer.Route().inJSON()
 		}
@@ -571,7 +581,7 @@ func TestConformanceOfDenials(t *testing.T) {
 				Reason: portcullisv1.Reason(reasonNamed(t, each.Answer.Reason)), Message: each.Answer.Message, RulesDigest: each.Answer.RulesDigest,
 			}
 			for _, kind := range each.Answer.Accepted {
-				response.Accepted = append(response.Accepted, &portcullisv1.AcceptedKind{Kind: kind.Kind, Header: kind.Header, Scheme: kind.Scheme, Issuable: kind.Issuable})
+				response.Accepted = append(response.Accepted, &portcullisv1.AcceptedKind{Kind: kind.Kind, Header: kind.Header, Scheme: kind.Scheme, Issuable: kind.Issuable, Obtained: kind.Obtained, Link: kind.Link})
 			}
 			question := &Question{}
 			if each.Answer.Refused != "" {

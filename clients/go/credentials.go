@@ -1,9 +1,13 @@
 package portcullis
 
 import (
+	"encoding/base64"
 	"net/textproto"
+	"slices"
 	"strings"
 	"unique"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
 // The name of a header, in the spellings that it is looked up by.
@@ -29,23 +33,49 @@ type credentialHeader struct {
 type credentialScheme struct {
 	lower string
 	place unique.Handle[string]
+	// The parts of Basic that may be the token. Nil: it is the text behind the scheme.
+	parts []basicPart
 }
 
-// Adds a scheme that may be before a token, and returns that place. Empty: a token may be alone.
-func (h *credentialHeader) addScheme(scheme string) unique.Handle[string] {
-	lower := lowerCase(scheme)
+// A part of the credentials of Basic that tokens travel in.
+type basicPart struct {
+	isPassword bool
+	place      unique.Handle[string]
+	// Its tokens begin with one of these.
+	prefixes []string
+}
+
+// A header that must come with tokens of a place.
+type companion struct {
+	headerName
+	place unique.Handle[string]
+}
+
+// Adds a place in the header, and returns it.
+func (h *credentialHeader) add(message *portcullisv1.TokenPlace) unique.Handle[string] {
+	lower := lowerCase(message.GetScheme())
 	if lower == "" {
 		h.isBare, h.bare = true, unique.Make(h.lower)
 		return h.bare
 	}
-	for _, known := range h.schemes {
-		if known.lower == lower {
-			return known.place
+	index := slices.IndexFunc(h.schemes, func(known credentialScheme) bool { return known.lower == lower })
+	if index < 0 {
+		index = len(h.schemes)
+		h.schemes = append(h.schemes, credentialScheme{lower: lower, place: unique.Make(h.lower + " " + lower)})
+	}
+	scheme := &h.schemes[index]
+	if message.GetBasic() == "" {
+		return scheme.place
+	}
+	place := unique.Make(h.lower + " " + lower + " " + message.GetBasic())
+	for index := range scheme.parts {
+		if part := &scheme.parts[index]; part.place == place {
+			part.prefixes = append(part.prefixes, message.GetPrefix())
+			return place
 		}
 	}
-	added := credentialScheme{lower, unique.Make(h.lower + " " + lower)}
-	h.schemes = append(h.schemes, added)
-	return added.place
+	scheme.parts = append(scheme.parts, basicPart{message.GetBasic() == "password", place, []string{message.GetPrefix()}})
+	return place
 }
 
 // The text behind the scheme of a value. Nil: the text before the first space is not one of the header's schemes.
@@ -77,6 +107,8 @@ type found struct {
 	header *credentialHeader
 	// Whether a header came once, and is empty.
 	isOneEmpty bool
+	// The places whose tokens lack a header that must come with them.
+	incomplete []unique.Handle[string]
 }
 
 // Adds the values of one header.
@@ -100,10 +132,16 @@ func (f *found) token() (value string, place unique.Handle[string], isThere bool
 	if f.count != 1 || f.isOneEmpty {
 		return "", place, false
 	}
+	value, place, isThere = f.value, f.header.bare, f.header.isBare
 	if scheme, token := f.header.cutScheme(f.value); scheme != nil {
-		return token, scheme.place, token != ""
+		value, place, isThere = token, scheme.place, token != ""
+		if scheme.parts != nil && isThere {
+			var fault Reason
+			value, place, fault = scheme.tokenOfBasic(token)
+			isThere = fault == Unspecified
+		}
 	}
-	return f.value, f.header.bare, f.header.isBare
+	return value, place, isThere && !slices.Contains(f.incomplete, place)
 }
 
 // The fault of the credential; unspecified: there is none.
@@ -119,6 +157,7 @@ func (f *found) fault() Reason {
 		return CredentialAmbiguous
 	}
 	scheme, token := f.header.cutScheme(f.value)
+	place := f.header.bare
 	switch {
 	case scheme == nil && f.header.isBare:
 		token = f.value
@@ -126,13 +165,70 @@ func (f *found) fault() Reason {
 		return CredentialMalformed
 	case token == "":
 		return CredentialMissing
-	}
-	for index := range len(token) {
-		if each := token[index]; each < 0x21 || each > 0x7e {
-			return CredentialMalformed
+	case scheme.parts != nil:
+		var fault Reason
+		if token, place, fault = scheme.tokenOfBasic(token); fault != Unspecified {
+			return fault
 		}
+	default:
+		place = scheme.place
+	}
+	if !isToken(token) || slices.Contains(f.incomplete, place) {
+		return CredentialMalformed
 	}
 	return Unspecified
+}
+
+func isToken(text string) bool {
+	for index := range len(text) {
+		if each := text[index]; each < 0x21 || each > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// The token in the credentials of Basic. Where either part may be one, it is the one that is not empty; of two, the one that begins
+// as tokens there do.
+func (s *credentialScheme) tokenOfBasic(text string) (value string, place unique.Handle[string], fault Reason) {
+	// Without the options, other bits and line breaks would do as well.
+	decoded, err := base64.StdEncoding.Strict().DecodeString(text)
+	user, password, isWhole := strings.Cut(string(decoded), ":")
+	hasControl := strings.ContainsFunc(string(decoded), func(letter rune) bool { return letter < 0x20 || letter == 0x7f })
+	if err != nil || !isToken(text) || !isWhole || hasControl {
+		return "", place, CredentialMalformed
+	}
+	sent, fitting := 0, 0
+	var found *basicPart
+	for index := range s.parts {
+		part := &s.parts[index]
+		if own := part.of(user, password); own != "" {
+			sent++
+			fits := slices.ContainsFunc(part.prefixes, func(prefix string) bool { return strings.HasPrefix(own, prefix) })
+			if fits {
+				fitting++
+			}
+			if found == nil || fits {
+				found = part
+			}
+		}
+	}
+	switch {
+	case sent == 0:
+		return "", place, CredentialMissing
+	case sent > 1 && fitting > 1:
+		return "", place, CredentialAmbiguous
+	case sent > 1 && fitting == 0:
+		return "", place, CredentialMalformed
+	}
+	return found.of(user, password), found.place, Unspecified
+}
+
+func (p *basicPart) of(user, password string) string {
+	if p.isPassword {
+		return password
+	}
+	return user
 }
 
 // The credentials among the headers of a question.
@@ -148,6 +244,12 @@ func (r *rules) find(question *Question, result *found) {
 			result.add(header, question.Metadata[header.lower])
 		default:
 			result.addFrom(header, question)
+		}
+	}
+	for index := range r.companions {
+		each := &r.companions[index]
+		if first, count := question.valuesOf(&each.headerName); count != 1 || trimmed(first) == "" {
+			result.incomplete = append(result.incomplete, each.place)
 		}
 	}
 }

@@ -125,7 +125,11 @@ func (d *denial) body() string {
 			if each.Scheme != "" {
 				body.WriteString(`,"scheme":` + quoted(each.Scheme))
 			}
-			fmt.Fprintf(&body, `,"issuable":%t}`, each.Issuable)
+			fmt.Fprintf(&body, `,"issuable":%t,"obtained":%s`, each.Issuable, quoted(each.Obtained))
+			if each.Link != "" {
+				body.WriteString(`,"link":` + quoted(each.Link))
+			}
+			body.WriteByte('}')
 		}
 		body.WriteByte(']')
 	}

@@ -29,17 +29,22 @@ type cell [situations]Reason
 type kind struct {
 	handle unique.Handle[string]
 	id     string
-	title  string
-	header string
+	// A token of it and where it belongs, for a sentence.
+	described string
+	header    string
 	// Before a token in that header. Empty: it has the token alone.
 	scheme string
-	// The prefix of tokens. Empty: it does not identify them.
-	prefix string
 	// Of its tokens among the headers.
-	at unique.Handle[string]
+	places []kindPlace
 	// Where the situations of its level begin.
 	level    int
-	issuable bool
+	accepted AcceptedKind
+}
+
+type kindPlace struct {
+	at unique.Handle[string]
+	// Tokens begin with it. Empty: it does not identify them.
+	prefix string
 }
 
 // The row of an API.
@@ -50,6 +55,8 @@ type row struct {
 	// Indexes of cells: first for any kind that is not in the matrix, then for each kind.
 	cells    []uint32
 	accepted []AcceptedKind
+	// Kind → the notes of its cell.
+	notes map[string][]string
 }
 
 // The answers of the sidecar about verified tokens. It never changes.
@@ -57,8 +64,10 @@ type rules struct {
 	digest  string
 	kinds   []kind
 	headers []credentialHeader
-	cells   []cell
-	rows    map[string]*row
+	// The headers that must come with tokens of some places.
+	companions []companion
+	cells      []cell
+	rows       map[string]*row
 	// Some of the rows, where a look-up finds them sooner.
 	near [nearRows]*row
 	// Of APIs that are not in the matrix.
@@ -90,7 +99,7 @@ func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 		if !made.isWhole(each) {
 			return nil, errRules
 		}
-		rows[index] = row{rules: made, api: each.GetApi(), cells: each.GetCells(), accepted: made.acceptedBy(each.GetCells(), accepted)}
+		rows[index] = row{rules: made, api: each.GetApi(), cells: each.GetCells(), accepted: made.acceptedBy(each.GetCells(), accepted), notes: notesOf(each)}
 		made.rows[each.GetApi()] = &rows[index]
 		made.near[nearness(each.GetApi())] = &rows[index]
 	}
@@ -105,17 +114,39 @@ func (r *rules) addKind(message *portcullisv1.TokenKind) {
 	if message.GetScopeLevel() == "project" {
 		level = situationsOfProject
 	}
-	r.kinds = append(r.kinds, kind{
-		handle:   unique.Make(message.GetId()),
-		id:       message.GetId(),
-		title:    message.GetTitle(),
-		header:   message.GetHeader(),
-		scheme:   message.GetScheme(),
-		prefix:   message.GetPrefix(),
-		at:       r.headerOf(message.GetHeader()).addScheme(message.GetScheme()),
-		level:    level,
-		issuable: message.GetIssuable(),
-	})
+	made := kind{
+		handle:    unique.Make(message.GetId()),
+		id:        message.GetId(),
+		described: message.GetDescribed(),
+		header:    message.GetHeader(),
+		scheme:    message.GetScheme(),
+		level:     level,
+		accepted:  AcceptedKind{message.GetId(), message.GetHeader(), message.GetScheme(), message.GetIssuable(), obtained(message), message.GetLink()},
+	}
+	for _, place := range message.GetPlaces() {
+		made.places = append(made.places, r.addPlace(place))
+	}
+	r.kinds = append(r.kinds, made)
+}
+
+// Nil: there are none.
+func notesOf(message *portcullisv1.ApiCells) map[string][]string {
+	var notes map[string][]string
+	for _, note := range message.GetNotes() {
+		if notes == nil {
+			notes = map[string][]string{}
+		}
+		notes[note.GetKind()] = append(notes[note.GetKind()], note.GetText())
+	}
+	return notes
+}
+
+func (r *rules) addPlace(message *portcullisv1.TokenPlace) kindPlace {
+	at := r.headerOf(message.GetHeader()).add(message)
+	if with := message.GetWith(); with != "" {
+		r.companions = append(r.companions, companion{headerNameOf(with), at})
+	}
+	return kindPlace{at, message.GetPrefix()}
 }
 
 func (r *rules) headerOf(name string) *credentialHeader {
@@ -152,7 +183,7 @@ func (r *rules) acceptedBy(cells []uint32, known map[string][]AcceptedKind) []Ac
 	accepted := []AcceptedKind{}
 	for index, each := range r.kinds {
 		if which[index] == 1 {
-			accepted = append(accepted, AcceptedKind{each.id, each.header, each.scheme, each.issuable})
+			accepted = append(accepted, each.accepted)
 		}
 	}
 	known[string(which)] = accepted
@@ -266,8 +297,12 @@ func (r *rules) carries(column uint32, place unique.Handle[string], value string
 	if column == 0 {
 		return true
 	}
-	kind := &r.kinds[column-1]
-	return kind.at == place && strings.HasPrefix(value, kind.prefix)
+	for _, own := range r.kinds[column-1].places {
+		if own.at == place && strings.HasPrefix(value, own.prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // Whether changes can name all that a token depends on.
@@ -278,22 +313,8 @@ func isWhole(token *portcullisv1.VerifiedToken) bool {
 }
 
 func (r *row) allowedMessage(column uint32) string {
-	kind := &r.rules.kinds[column-1]
-	article := "a"
-	if kind.title != "" && strings.ContainsRune("aeiouAEIOU", rune(kind.title[0])) {
-		article = "an"
+	if column == 0 {
+		return "`" + r.api + "` needs no token"
 	}
-	return "`" + r.api + "` accepts " + article + " " + kind.title + " in `" + kind.place() + "`"
-}
-
-// Where a token of the kind belongs, for a sentence.
-func (k *kind) place() string {
-	start := k.scheme
-	if k.prefix != "" {
-		start = strings.TrimLeft(k.scheme+" "+k.prefix+"…", " ")
-	}
-	if start == "" {
-		return k.header
-	}
-	return k.header + ": " + start
+	return "`" + r.api + "` accepts " + r.rules.kinds[column-1].described
 }

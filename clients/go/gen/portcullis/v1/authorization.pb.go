@@ -1683,7 +1683,11 @@ type PlannedToken struct {
 	// Conflicts of the matrix about these APIs and this token kind.
 	Conflicts []*Conflict `protobuf:"bytes,8,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
 	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
-	Scheme        string `protobuf:"bytes,9,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	Scheme string `protobuf:"bytes,9,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// How a token is obtained: `issue`, by `Issue`; `control_panel`, by a person; `elsewhere`, not from here.
+	Obtained string `protobuf:"bytes,10,opt,name=obtained,proto3" json:"obtained,omitempty"`
+	// Where a person obtains one or reads how, if the matrix says it.
+	Link          string `protobuf:"bytes,11,opt,name=link,proto3" json:"link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1781,6 +1785,20 @@ func (x *PlannedToken) GetScheme() string {
 	return ""
 }
 
+func (x *PlannedToken) GetObtained() string {
+	if x != nil {
+		return x.Obtained
+	}
+	return ""
+}
+
+func (x *PlannedToken) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
 // The smallest set of tokens for the requested APIs.
 type PlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1793,7 +1811,9 @@ type PlanResponse struct {
 	// Whether strict mode is on, in which contested cells are denied.
 	Strict bool `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
 	// Digest of the exact rules: of the matrix and the mode.
-	RulesDigest   string `protobuf:"bytes,5,opt,name=rules_digest,json=rulesDigest,proto3" json:"rules_digest,omitempty"`
+	RulesDigest string `protobuf:"bytes,5,opt,name=rules_digest,json=rulesDigest,proto3" json:"rules_digest,omitempty"`
+	// The ids of the requested APIs that need no token.
+	Public        []string `protobuf:"bytes,6,rep,name=public,proto3" json:"public,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1861,6 +1881,13 @@ func (x *PlanResponse) GetRulesDigest() string {
 		return x.RulesDigest
 	}
 	return ""
+}
+
+func (x *PlanResponse) GetPublic() []string {
+	if x != nil {
+		return x.Public
+	}
+	return nil
 }
 
 // Asks for the current matrix, or for a page of it.
@@ -2254,7 +2281,9 @@ type ApiCells struct {
 	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
 	// Indexes of `Rules.cells`: first for any kind that is not in the matrix, then for each kind of
 	// `Matrix.token_kinds`.
-	Cells         []uint32 `protobuf:"varint,2,rep,packed,name=cells,proto3" json:"cells,omitempty"`
+	Cells []uint32 `protobuf:"varint,2,rep,packed,name=cells,proto3" json:"cells,omitempty"`
+	// Words of the source document about cells, besides the marks.
+	Notes         []*CellNote `protobuf:"bytes,3,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2299,6 +2328,13 @@ func (x *ApiCells) GetApi() string {
 func (x *ApiCells) GetCells() []uint32 {
 	if x != nil {
 		return x.Cells
+	}
+	return nil
+}
+
+func (x *ApiCells) GetNotes() []*CellNote {
+	if x != nil {
+		return x.Notes
 	}
 	return nil
 }
@@ -3203,7 +3239,7 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\n" +
 	"revoked_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"!\n" +
 	"\vPlanRequest\x12\x12\n" +
-	"\x04apis\x18\x01 \x03(\tR\x04apis\"\x9d\x02\n" +
+	"\x04apis\x18\x01 \x03(\tR\x04apis\"\xcd\x02\n" +
 	"\fPlannedToken\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1f\n" +
 	"\vscope_level\x18\x02 \x01(\tR\n" +
@@ -3214,13 +3250,17 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x05steps\x18\x06 \x03(\tR\x05steps\x12\x12\n" +
 	"\x04apis\x18\a \x03(\tR\x04apis\x125\n" +
 	"\tconflicts\x18\b \x03(\v2\x17.portcullis.v1.ConflictR\tconflicts\x12\x16\n" +
-	"\x06scheme\x18\t \x01(\tR\x06scheme\"\xb2\x01\n" +
+	"\x06scheme\x18\t \x01(\tR\x06scheme\x12\x1a\n" +
+	"\bobtained\x18\n" +
+	" \x01(\tR\bobtained\x12\x12\n" +
+	"\x04link\x18\v \x01(\tR\x04link\"\xca\x01\n" +
 	"\fPlanResponse\x123\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x1b.portcullis.v1.PlannedTokenR\x06tokens\x12\x1a\n" +
 	"\bunopened\x18\x02 \x03(\tR\bunopened\x12\x16\n" +
 	"\x06digest\x18\x03 \x01(\tR\x06digest\x12\x16\n" +
 	"\x06strict\x18\x04 \x01(\bR\x06strict\x12!\n" +
-	"\frules_digest\x18\x05 \x01(\tR\vrulesDigest\"N\n" +
+	"\frules_digest\x18\x05 \x01(\tR\vrulesDigest\x12\x16\n" +
+	"\x06public\x18\x06 \x03(\tR\x06public\"N\n" +
 	"\x10GetMatrixRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -3244,10 +3284,11 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\vproject_ids\x18\x05 \x03(\tR\n" +
 	"projectIds\">\n" +
 	"\vCellReasons\x12/\n" +
-	"\areasons\x18\x01 \x03(\x0e2\x15.portcullis.v1.ReasonR\areasons\"2\n" +
+	"\areasons\x18\x01 \x03(\x0e2\x15.portcullis.v1.ReasonR\areasons\"a\n" +
 	"\bApiCells\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x14\n" +
-	"\x05cells\x18\x02 \x03(\rR\x05cells\"T\n" +
+	"\x05cells\x18\x02 \x03(\rR\x05cells\x12-\n" +
+	"\x05notes\x18\x03 \x03(\v2\x17.portcullis.v1.CellNoteR\x05notes\"T\n" +
 	"\fRouteSegment\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
 	"\acapture\x18\x02 \x01(\bR\acapture\x12\x16\n" +
@@ -3375,6 +3416,7 @@ var file_portcullis_v1_authorization_proto_goTypes = []any{
 	(*Conflict)(nil),                  // 46: portcullis.v1.Conflict
 	(*durationpb.Duration)(nil),       // 47: google.protobuf.Duration
 	(*Matrix)(nil),                    // 48: portcullis.v1.Matrix
+	(*CellNote)(nil),                  // 49: portcullis.v1.CellNote
 }
 var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	42, // 0: portcullis.v1.Position.recorded_at:type_name -> google.protobuf.Timestamp
@@ -3415,53 +3457,54 @@ var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	48, // 35: portcullis.v1.WatchMatrixResponse.matrix:type_name -> portcullis.v1.Matrix
 	0,  // 36: portcullis.v1.WatchChangesRequest.after:type_name -> portcullis.v1.Position
 	44, // 37: portcullis.v1.CellReasons.reasons:type_name -> portcullis.v1.Reason
-	31, // 38: portcullis.v1.Route.segments:type_name -> portcullis.v1.RouteSegment
-	32, // 39: portcullis.v1.Route.account:type_name -> portcullis.v1.RouteSource
-	32, // 40: portcullis.v1.Route.project:type_name -> portcullis.v1.RouteSource
-	33, // 41: portcullis.v1.Routes.routes:type_name -> portcullis.v1.Route
-	48, // 42: portcullis.v1.Rules.matrix:type_name -> portcullis.v1.Matrix
-	29, // 43: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
-	30, // 44: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
-	34, // 45: portcullis.v1.Rules.routes:type_name -> portcullis.v1.Routes
-	34, // 46: portcullis.v1.Rules.exact_routes:type_name -> portcullis.v1.Routes
-	0,  // 47: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
-	35, // 48: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
-	28, // 49: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
-	47, // 50: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
-	47, // 51: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
-	42, // 52: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
-	35, // 53: portcullis.v1.WatchChangesResponse.rules_part:type_name -> portcullis.v1.Rules
-	0,  // 54: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
-	7,  // 55: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	38, // 56: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 57: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	5,  // 58: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	10, // 59: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	12, // 60: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	16, // 61: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	18, // 62: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	20, // 63: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	23, // 64: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	25, // 65: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	27, // 66: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	37, // 67: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	40, // 68: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
-	9,  // 69: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	11, // 70: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	13, // 71: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	17, // 72: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	19, // 73: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	22, // 74: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	24, // 75: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	26, // 76: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	36, // 77: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	39, // 78: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	41, // 79: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
-	69, // [69:80] is the sub-list for method output_type
-	58, // [58:69] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	49, // 38: portcullis.v1.ApiCells.notes:type_name -> portcullis.v1.CellNote
+	31, // 39: portcullis.v1.Route.segments:type_name -> portcullis.v1.RouteSegment
+	32, // 40: portcullis.v1.Route.account:type_name -> portcullis.v1.RouteSource
+	32, // 41: portcullis.v1.Route.project:type_name -> portcullis.v1.RouteSource
+	33, // 42: portcullis.v1.Routes.routes:type_name -> portcullis.v1.Route
+	48, // 43: portcullis.v1.Rules.matrix:type_name -> portcullis.v1.Matrix
+	29, // 44: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
+	30, // 45: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
+	34, // 46: portcullis.v1.Rules.routes:type_name -> portcullis.v1.Routes
+	34, // 47: portcullis.v1.Rules.exact_routes:type_name -> portcullis.v1.Routes
+	0,  // 48: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
+	35, // 49: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
+	28, // 50: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
+	47, // 51: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
+	47, // 52: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
+	42, // 53: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
+	35, // 54: portcullis.v1.WatchChangesResponse.rules_part:type_name -> portcullis.v1.Rules
+	0,  // 55: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
+	7,  // 56: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	38, // 57: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 58: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	5,  // 59: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	10, // 60: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	12, // 61: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	16, // 62: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	18, // 63: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	20, // 64: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	23, // 65: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	25, // 66: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	27, // 67: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	37, // 68: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	40, // 69: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
+	9,  // 70: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	11, // 71: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	13, // 72: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	17, // 73: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	19, // 74: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	22, // 75: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	24, // 76: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	26, // 77: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	36, // 78: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	39, // 79: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	41, // 80: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
+	70, // [70:81] is the sub-list for method output_type
+	59, // [59:70] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }

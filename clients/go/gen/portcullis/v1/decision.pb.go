@@ -201,7 +201,11 @@ type AcceptedKind struct {
 	// Whether `Issue` can issue it. A static token can only be created in the control panel.
 	Issuable bool `protobuf:"varint,3,opt,name=issuable,proto3" json:"issuable,omitempty"`
 	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
-	Scheme        string `protobuf:"bytes,4,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	Scheme string `protobuf:"bytes,4,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// How a token is obtained: `issue`, by `Issue`; `control_panel`, by a person; `elsewhere`, not from here.
+	Obtained string `protobuf:"bytes,5,opt,name=obtained,proto3" json:"obtained,omitempty"`
+	// Where a person obtains one or reads how, if the matrix says it.
+	Link          string `protobuf:"bytes,6,opt,name=link,proto3" json:"link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +264,20 @@ func (x *AcceptedKind) GetIssuable() bool {
 func (x *AcceptedKind) GetScheme() string {
 	if x != nil {
 		return x.Scheme
+	}
+	return ""
+}
+
+func (x *AcceptedKind) GetObtained() string {
+	if x != nil {
+		return x.Obtained
+	}
+	return ""
+}
+
+func (x *AcceptedKind) GetLink() string {
+	if x != nil {
+		return x.Link
 	}
 	return ""
 }
@@ -435,12 +453,14 @@ const file_portcullis_v1_decision_proto_rawDesc = "" +
 	"\x1cportcullis/v1/decision.proto\x12\rportcullis.v1\";\n" +
 	"\x05Scope\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x18\n" +
-	"\aproject\x18\x02 \x01(\tR\aproject\"n\n" +
+	"\aproject\x18\x02 \x01(\tR\aproject\"\x9e\x01\n" +
 	"\fAcceptedKind\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06header\x18\x02 \x01(\tR\x06header\x12\x1a\n" +
 	"\bissuable\x18\x03 \x01(\bR\bissuable\x12\x16\n" +
-	"\x06scheme\x18\x04 \x01(\tR\x06scheme\",\n" +
+	"\x06scheme\x18\x04 \x01(\tR\x06scheme\x12\x1a\n" +
+	"\bobtained\x18\x05 \x01(\tR\bobtained\x12\x12\n" +
+	"\x04link\x18\x06 \x01(\tR\x04link\",\n" +
 	"\x04Cell\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\"\xd7\x01\n" +

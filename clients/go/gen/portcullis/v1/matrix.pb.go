@@ -35,7 +35,7 @@ type TokenKind struct {
 	Family string `protobuf:"bytes,3,opt,name=family,proto3" json:"family,omitempty"`
 	// The scope of tokens of this kind: `account` or `project`.
 	ScopeLevel string `protobuf:"bytes,4,opt,name=scope_level,json=scopeLevel,proto3" json:"scope_level,omitempty"`
-	// Request header to send it in.
+	// Request header to send it in: that of the first of `places`.
 	Header string `protobuf:"bytes,5,opt,name=header,proto3" json:"header,omitempty"`
 	// The type of its holders: `service_user` or `control_panel_user`.
 	IssuedTo string `protobuf:"bytes,6,opt,name=issued_to,json=issuedTo,proto3" json:"issued_to,omitempty"`
@@ -52,7 +52,15 @@ type TokenKind struct {
 	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
 	Scheme string `protobuf:"bytes,12,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	// The prefix of every token of this kind. Empty: it does not identify tokens.
-	Prefix        string `protobuf:"bytes,13,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Prefix string `protobuf:"bytes,13,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Every place that a token of this kind may travel in.
+	Places []*TokenPlace `protobuf:"bytes,14,rep,name=places,proto3" json:"places,omitempty"`
+	// A token of this kind and where it belongs, for a sentence: "a static token in `X-Token`".
+	Described string `protobuf:"bytes,15,opt,name=described,proto3" json:"described,omitempty"`
+	// How a token is obtained: `issue`, by `Issue`; `control_panel`, by a person; `elsewhere`, not from here.
+	Obtained string `protobuf:"bytes,16,opt,name=obtained,proto3" json:"obtained,omitempty"`
+	// Where a person obtains one or reads how, if the matrix says it.
+	Link          string `protobuf:"bytes,17,opt,name=link,proto3" json:"link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +186,172 @@ func (x *TokenKind) GetPrefix() string {
 	return ""
 }
 
+func (x *TokenKind) GetPlaces() []*TokenPlace {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *TokenKind) GetDescribed() string {
+	if x != nil {
+		return x.Described
+	}
+	return ""
+}
+
+func (x *TokenKind) GetObtained() string {
+	if x != nil {
+		return x.Obtained
+	}
+	return ""
+}
+
+func (x *TokenKind) GetLink() string {
+	if x != nil {
+		return x.Link
+	}
+	return ""
+}
+
+// A place among the headers of a request that tokens of a kind travel in.
+type TokenPlace struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Request header.
+	Header string `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme string `protobuf:"bytes,2,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// The prefix of every token in this place. Empty: it does not identify tokens.
+	Prefix string `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// The token is this part of the credentials of Basic, decoded: `user` or `password`. Empty: it is what
+	// stands there.
+	Basic string `protobuf:"bytes,4,opt,name=basic,proto3" json:"basic,omitempty"`
+	// Another header that must come with the token. Empty: none.
+	With          string `protobuf:"bytes,5,opt,name=with,proto3" json:"with,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokenPlace) Reset() {
+	*x = TokenPlace{}
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenPlace) ProtoMessage() {}
+
+func (x *TokenPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenPlace.ProtoReflect.Descriptor instead.
+func (*TokenPlace) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TokenPlace) GetHeader() string {
+	if x != nil {
+		return x.Header
+	}
+	return ""
+}
+
+func (x *TokenPlace) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *TokenPlace) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *TokenPlace) GetBasic() string {
+	if x != nil {
+		return x.Basic
+	}
+	return ""
+}
+
+func (x *TokenPlace) GetWith() string {
+	if x != nil {
+		return x.With
+	}
+	return ""
+}
+
+// Words of the source document about a cell besides the mark, such as "read only".
+type CellNote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Token kind id.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The words.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellNote) Reset() {
+	*x = CellNote{}
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellNote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellNote) ProtoMessage() {}
+
+func (x *CellNote) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellNote.ProtoReflect.Descriptor instead.
+func (*CellNote) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CellNote) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CellNote) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // A product API and the token kinds that it accepts.
 type Api struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -190,14 +364,18 @@ type Api struct {
 	// Ids of the token kinds that a conflict names for this API.
 	Contested []string `protobuf:"bytes,4,rep,name=contested,proto3" json:"contested,omitempty"`
 	// Section of the source document about this API.
-	Section       string `protobuf:"bytes,5,opt,name=section,proto3" json:"section,omitempty"`
+	Section string `protobuf:"bytes,5,opt,name=section,proto3" json:"section,omitempty"`
+	// Whether it needs no token. A token that is sent is judged all the same.
+	Public bool `protobuf:"varint,6,opt,name=public,proto3" json:"public,omitempty"`
+	// Words of the source document about cells, besides the marks.
+	Notes         []*CellNote `protobuf:"bytes,7,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Api) Reset() {
 	*x = Api{}
-	mi := &file_portcullis_v1_matrix_proto_msgTypes[1]
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -209,7 +387,7 @@ func (x *Api) String() string {
 func (*Api) ProtoMessage() {}
 
 func (x *Api) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_matrix_proto_msgTypes[1]
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -222,7 +400,7 @@ func (x *Api) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Api.ProtoReflect.Descriptor instead.
 func (*Api) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{1}
+	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Api) GetId() string {
@@ -260,6 +438,20 @@ func (x *Api) GetSection() string {
 	return ""
 }
 
+func (x *Api) GetPublic() bool {
+	if x != nil {
+		return x.Public
+	}
+	return false
+}
+
+func (x *Api) GetNotes() []*CellNote {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
 // The complete matrix.
 type Matrix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -282,7 +474,7 @@ type Matrix struct {
 
 func (x *Matrix) Reset() {
 	*x = Matrix{}
-	mi := &file_portcullis_v1_matrix_proto_msgTypes[2]
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -294,7 +486,7 @@ func (x *Matrix) String() string {
 func (*Matrix) ProtoMessage() {}
 
 func (x *Matrix) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_matrix_proto_msgTypes[2]
+	mi := &file_portcullis_v1_matrix_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -307,7 +499,7 @@ func (x *Matrix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Matrix.ProtoReflect.Descriptor instead.
 func (*Matrix) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{2}
+	return file_portcullis_v1_matrix_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Matrix) GetDigest() string {
@@ -356,7 +548,7 @@ var File_portcullis_v1_matrix_proto protoreflect.FileDescriptor
 
 const file_portcullis_v1_matrix_proto_rawDesc = "" +
 	"\n" +
-	"\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\xff\x02\n" +
+	"\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\x80\x04\n" +
 	"\tTokenKind\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -372,13 +564,29 @@ const file_portcullis_v1_matrix_proto_rawDesc = "" +
 	" \x03(\tR\x05steps\x12\x18\n" +
 	"\asection\x18\v \x01(\tR\asection\x12\x16\n" +
 	"\x06scheme\x18\f \x01(\tR\x06scheme\x12\x16\n" +
-	"\x06prefix\x18\r \x01(\tR\x06prefix\"\x7f\n" +
+	"\x06prefix\x18\r \x01(\tR\x06prefix\x121\n" +
+	"\x06places\x18\x0e \x03(\v2\x19.portcullis.v1.TokenPlaceR\x06places\x12\x1c\n" +
+	"\tdescribed\x18\x0f \x01(\tR\tdescribed\x12\x1a\n" +
+	"\bobtained\x18\x10 \x01(\tR\bobtained\x12\x12\n" +
+	"\x04link\x18\x11 \x01(\tR\x04link\"~\n" +
+	"\n" +
+	"TokenPlace\x12\x16\n" +
+	"\x06header\x18\x01 \x01(\tR\x06header\x12\x16\n" +
+	"\x06scheme\x18\x02 \x01(\tR\x06scheme\x12\x16\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05basic\x18\x04 \x01(\tR\x05basic\x12\x12\n" +
+	"\x04with\x18\x05 \x01(\tR\x04with\"2\n" +
+	"\bCellNote\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xc6\x01\n" +
 	"\x03Api\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1a\n" +
 	"\baccepted\x18\x03 \x03(\tR\baccepted\x12\x1c\n" +
 	"\tcontested\x18\x04 \x03(\tR\tcontested\x12\x18\n" +
-	"\asection\x18\x05 \x01(\tR\asection\"\xf5\x01\n" +
+	"\asection\x18\x05 \x01(\tR\asection\x12\x16\n" +
+	"\x06public\x18\x06 \x01(\bR\x06public\x12-\n" +
+	"\x05notes\x18\a \x03(\v2\x17.portcullis.v1.CellNoteR\x05notes\"\xf5\x01\n" +
 	"\x06Matrix\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x16\n" +
 	"\x06strict\x18\x02 \x01(\bR\x06strict\x129\n" +
@@ -401,24 +609,28 @@ func file_portcullis_v1_matrix_proto_rawDescGZIP() []byte {
 	return file_portcullis_v1_matrix_proto_rawDescData
 }
 
-var file_portcullis_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_portcullis_v1_matrix_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_portcullis_v1_matrix_proto_goTypes = []any{
 	(*TokenKind)(nil),           // 0: portcullis.v1.TokenKind
-	(*Api)(nil),                 // 1: portcullis.v1.Api
-	(*Matrix)(nil),              // 2: portcullis.v1.Matrix
-	(*durationpb.Duration)(nil), // 3: google.protobuf.Duration
-	(*Conflict)(nil),            // 4: portcullis.v1.Conflict
+	(*TokenPlace)(nil),          // 1: portcullis.v1.TokenPlace
+	(*CellNote)(nil),            // 2: portcullis.v1.CellNote
+	(*Api)(nil),                 // 3: portcullis.v1.Api
+	(*Matrix)(nil),              // 4: portcullis.v1.Matrix
+	(*durationpb.Duration)(nil), // 5: google.protobuf.Duration
+	(*Conflict)(nil),            // 6: portcullis.v1.Conflict
 }
 var file_portcullis_v1_matrix_proto_depIdxs = []int32{
-	3, // 0: portcullis.v1.TokenKind.lifetime:type_name -> google.protobuf.Duration
-	0, // 1: portcullis.v1.Matrix.token_kinds:type_name -> portcullis.v1.TokenKind
-	1, // 2: portcullis.v1.Matrix.apis:type_name -> portcullis.v1.Api
-	4, // 3: portcullis.v1.Matrix.conflicts:type_name -> portcullis.v1.Conflict
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 0: portcullis.v1.TokenKind.lifetime:type_name -> google.protobuf.Duration
+	1, // 1: portcullis.v1.TokenKind.places:type_name -> portcullis.v1.TokenPlace
+	2, // 2: portcullis.v1.Api.notes:type_name -> portcullis.v1.CellNote
+	0, // 3: portcullis.v1.Matrix.token_kinds:type_name -> portcullis.v1.TokenKind
+	3, // 4: portcullis.v1.Matrix.apis:type_name -> portcullis.v1.Api
+	6, // 5: portcullis.v1.Matrix.conflicts:type_name -> portcullis.v1.Conflict
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_matrix_proto_init() }
@@ -433,7 +645,7 @@ func file_portcullis_v1_matrix_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_portcullis_v1_matrix_proto_rawDesc), len(file_portcullis_v1_matrix_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
