@@ -60,7 +60,8 @@ impl Answer {
     }
 
     pub(crate) fn remembered(reason: Reason, remembered: Remembered) -> Answer {
-        let allowed = reason == Reason::Allowed && remembered.column > 0;
+        // A denial has words. An unknown kind is allowed nothing, but some APIs need no token.
+        let allowed = reason == Reason::Allowed && remembered.words.is_none();
         Answer { allowed, reason, source: Source::Memory(remembered) }
     }
 
@@ -113,6 +114,17 @@ impl Answer {
             Source::Sidecar(response) => response.accepted.iter().map(AcceptedKind::of).collect(),
             Source::Memory(_) if self.allowed => Vec::new(),
             Source::Memory(known) => known.rules.accepted(known.row).to_vec(),
+        }
+    }
+
+    /// What the matrix says of such a token and of the cell besides. An answer from memory has the note of the cell if it
+    /// allows.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        match &self.source {
+            Source::Sidecar(response) => response.advice.clone(),
+            Source::Memory(known) if self.allowed => known.rules.notes(known.row, known.column),
+            Source::Memory(_) => Vec::new(),
         }
     }
 

@@ -144,7 +144,12 @@ impl Denial {
                 } else {
                     format!(r#""scheme":{},"#, quoted(&each.scheme))
                 };
-                format!(r#"{{"kind":{kind},"header":{header},{scheme}"issuable":{}}}"#, each.issuable)
+                let link =
+                    if each.link.is_empty() { String::new() } else { format!(r#","link":{}"#, quoted(&each.link)) };
+                let (issuable, obtained) = (each.issuable, quoted(&each.obtained));
+                format!(
+                    r#"{{"kind":{kind},"header":{header},{scheme}"issuable":{issuable},"obtained":{obtained}{link}}}"#
+                )
             });
             body.push_str(r#","accepted":["#);
             body.push_str(&accepted.collect::<Vec<_>>().join(","));

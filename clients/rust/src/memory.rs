@@ -110,8 +110,8 @@ impl Asked {
     /// Finds the route and the token of a question, or that there are none.
     fn find_by(&mut self, rules: &Rules, question: &Question<'_>) {
         self.route = question.request.and_then(|request| rules.routes.as_ref()?.find(request, question));
-        let found = Found::among(&rules.headers, question);
-        self.credential = found.credential().ok().map(|(place, value)| (value.to_owned(), place.to_owned()));
+        let found = Found::among(&rules.places, question);
+        self.credential = found.credential().ok().map(|(place, value)| (value.into_owned(), place.to_owned()));
     }
 }
 
@@ -169,8 +169,8 @@ impl Memory {
                 (column, rules.reason(row, column, situation), claims.kind.as_str(), None, false)
             }
             _ => {
-                let found = Found::among(&rules.headers, question);
-                match found.only().and_then(|(place, token)| Some((place, self.tokens.find(token)?))) {
+                let found = Found::among(&rules.places, question);
+                match found.only().and_then(|(place, token)| Some((place, self.tokens.find(&token)?))) {
                     Some((place, known)) => {
                         let fault = situation_of_fault(counts(view, &known, place, question, now)?);
                         known.is_used();
@@ -187,7 +187,9 @@ impl Memory {
                 }
             }
         };
-        let words = if reason == Reason::Allowed && column > 0 {
+        // Without a token, it needs none.
+        let is_open = column == 0 && matches!(question.credentials, Credentials::Headers(_) | Credentials::Pairs(_));
+        let words = if reason == Reason::Allowed && (column > 0 || is_open) {
             None
         } else {
             // Without the words of the sidecar there is no denial.

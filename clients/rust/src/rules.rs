@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::credentials::CredentialHeader;
+use crate::credentials::{Places, place_name};
 use crate::question::{Credentials, Question, Scope};
 use crate::reason::Reason;
 use crate::routes::{Route, Routes};
@@ -37,6 +37,10 @@ pub struct AcceptedKind {
     pub scheme: String,
     /// Whether [`Client::issue`](crate::Client::issue) can issue it.
     pub issuable: bool,
+    /// How it is obtained: `issue`, `control_panel` or `elsewhere`.
+    pub obtained: String,
+    /// Where a person obtains it or reads how. Empty: the matrix does not say.
+    pub link: String,
 }
 
 impl AcceptedKind {
@@ -46,23 +50,36 @@ impl AcceptedKind {
             header: message.header.clone(),
             scheme: message.scheme.clone(),
             issuable: message.issuable,
+            obtained: obtained(&message.obtained, message.issuable),
+            link: message.link.clone(),
         }
     }
+}
+
+/// A sidecar of the release before does not say how, and knows no kinds that are obtained elsewhere.
+fn obtained(said: &str, issuable: bool) -> String {
+    match said {
+        "" if issuable => "issue",
+        "" => "control_panel",
+        said => said,
+    }
+    .to_owned()
 }
 
 /// A kind of token of the matrix.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) id: String,
-    title: String,
+    /// A token of it and where it belongs, for a sentence.
+    described: String,
     pub(crate) header: String,
     /// Before a token in that header. Empty: it has the token alone.
     pub(crate) scheme: String,
-    /// The prefix of tokens. Empty: it does not identify them.
-    prefix: String,
+    /// The names of its places, each with the prefix of tokens there.
+    places: Vec<(String, String)>,
     /// Where the situations of its level begin.
     level: usize,
-    issuable: bool,
+    accepted: AcceptedKind,
 }
 
 /// The row of an API.
@@ -73,6 +90,7 @@ struct Row {
     /// The reasons, first for any kind that is not in the matrix, then for each kind.
     cells: Vec<Arc<Cell>>,
     accepted: Arc<[AcceptedKind]>,
+    notes: Vec<v1::CellNote>,
 }
 
 /// The words of the sidecar for a denial.
@@ -96,7 +114,7 @@ struct Said {
 pub(crate) struct Rules {
     pub(crate) digest: String,
     pub(crate) kinds: Vec<Kind>,
-    pub(crate) headers: Vec<CredentialHeader>,
+    pub(crate) places: Places,
     /// `None`: the sidecar must be asked about each request.
     pub(crate) routes: Option<Routes>,
     hasher: DefaultHashBuilder,
@@ -125,7 +143,7 @@ impl Rules {
         for each in message.apis {
             let chosen = cells_of(&each, &cells, kinds.len())?;
             let accepted = accepted_by(&kinds, &chosen, &mut accepted);
-            rows.push(Row { api: each.api, cells: chosen, accepted });
+            rows.push(Row { api: each.api, cells: chosen, accepted, notes: each.notes });
         }
         let hasher = DefaultHashBuilder::default();
         let hash_of = |&number: &usize| hasher.hash_one(rows.get(number).map_or("", |row| row.api.as_str()));
@@ -133,11 +151,11 @@ impl Rules {
         for number in 0..rows.len() {
             numbers.insert_unique(hash_of(&number), number, hash_of);
         }
-        let headers = CredentialHeader::all(kinds.iter().map(|kind| (kind.header.as_str(), kind.scheme.as_str())));
+        let places = Places::of(matrix.token_kinds.iter().flat_map(|kind| &kind.places));
         let unknown = rows.iter().position(|row| row.api.is_empty()).ok_or(CellMissing)?;
         let digest = matrix.rules_digest;
         let routes = message.exact_routes.as_ref().map(Routes::of);
-        Ok(Rules { digest, headers, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
+        Ok(Rules { digest, places, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
     }
 
     /// The number of the row of an API, which may be the one of those that are not in the matrix.
@@ -211,16 +229,21 @@ impl Rules {
     /// Whether tokens of the kind travel so. Those of a kind that is not in the matrix travel anywhere.
     pub(crate) fn carries(&self, kind: &str, place: &str, value: &str) -> bool {
         let Some(known) = self.kind(self.column(kind)) else { return true };
-        let (header, scheme) = (known.header.to_ascii_lowercase(), known.scheme.to_ascii_lowercase());
-        let own = if scheme.is_empty() { header } else { format!("{header} {scheme}") };
-        own == place && value.starts_with(&known.prefix)
+        known.places.iter().any(|(own, prefix)| own == place && value.starts_with(prefix))
     }
 
     pub(crate) fn allowed_message(&self, number: usize, column: usize) -> String {
-        let (Some(row), Some(kind)) = (self.rows.get(number), self.kind(column)) else { return String::new() };
-        let title = &kind.title;
-        let article = if title.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
-        format!("`{}` accepts {article} {title} in `{}`", row.api, kind.place())
+        match (self.rows.get(number), self.kind(column)) {
+            (Some(row), Some(kind)) => format!("`{}` accepts {}", row.api, kind.described),
+            (Some(row), None) => format!("`{}` needs no token", row.api),
+            (None, _) => String::new(),
+        }
+    }
+
+    /// The notes of a cell.
+    pub(crate) fn notes(&self, number: usize, column: usize) -> Vec<String> {
+        let (Some(row), Some(kind)) = (self.rows.get(number), self.kind(column)) else { return Vec::new() };
+        row.notes.iter().filter(|note| note.kind == kind.id).map(|note| note.text.clone()).collect()
     }
 
     /// The words of the sidecar for a denial, if they are known.
@@ -246,19 +269,6 @@ impl Rules {
     }
 }
 
-impl Kind {
-    /// Where a token of the kind belongs, for a sentence.
-    fn place(&self) -> String {
-        let Kind { header, scheme, prefix, .. } = self;
-        match (scheme.as_str(), prefix.as_str()) {
-            ("", "") => header.clone(),
-            (_, "") => format!("{header}: {scheme}"),
-            ("", _) => format!("{header}: {prefix}…"),
-            _ => format!("{header}: {scheme} {prefix}…"),
-        }
-    }
-}
-
 /// Whether changes can name all that a token depends on.
 fn is_whole(token: &v1::VerifiedToken) -> bool {
     let is_held = token.subject.as_ref().is_some_and(|holder| !holder.id.is_empty());
@@ -272,12 +282,19 @@ fn is_whole(token: &v1::VerifiedToken) -> bool {
 fn kind_of(message: &v1::TokenKind) -> Kind {
     Kind {
         id: message.id.clone(),
-        title: message.title.clone(),
+        described: message.described.clone(),
         header: message.header.clone(),
         scheme: message.scheme.clone(),
-        prefix: message.prefix.clone(),
+        places: message.places.iter().map(|place| (place_name(place), place.prefix.clone())).collect(),
         level: if message.scope_level == "project" { OF_PROJECT } else { OF_ACCOUNT },
-        issuable: message.issuable,
+        accepted: AcceptedKind {
+            kind: message.id.clone(),
+            header: message.header.clone(),
+            scheme: message.scheme.clone(),
+            issuable: message.issuable,
+            obtained: obtained(&message.obtained, message.issuable),
+            link: message.link.clone(),
+        },
     }
 }
 
@@ -301,12 +318,7 @@ fn accepted_by(
 ) -> Arc<[AcceptedKind]> {
     let opens = |(kind, cell): (&Kind, &Arc<Cell>)| cell.get(kind.level) == Some(&Reason::Allowed);
     let which: Vec<bool> = kinds.iter().zip(cells.iter().skip(1)).map(opens).collect();
-    let accepted = |(kind, _): (&Kind, _)| AcceptedKind {
-        kind: kind.id.clone(),
-        header: kind.header.clone(),
-        scheme: kind.scheme.clone(),
-        issuable: kind.issuable,
-    };
+    let accepted = |(kind, _): (&Kind, _)| kind.accepted.clone();
     if let Some(same) = known.get(&which) {
         return same.clone();
     }

@@ -18,7 +18,7 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use crate::answer::Answer;
-use crate::credentials::{CredentialHeader, Found};
+use crate::credentials::{Found, Places};
 use crate::denial::Denial;
 use crate::elapsed::Elapsed;
 use crate::error::{Error, name_of};
@@ -73,7 +73,11 @@ fn reason_named(name: &str) -> Reason {
 
 fn accepted_in_json(accepted: &[AcceptedKind]) -> Value {
     let in_json = |each: &AcceptedKind| {
-        let mut found = json!({"kind": each.kind, "header": each.header, "issuable": each.issuable});
+        let mut found =
+            json!({"kind": each.kind, "header": each.header, "issuable": each.issuable, "obtained": each.obtained});
+        if !each.link.is_empty() {
+            found["link"] = json!(each.link);
+        }
         if !each.scheme.is_empty() {
             found["scheme"] = json!(each.scheme);
         }
@@ -184,12 +188,13 @@ fn map_of(pairs: &[(&str, &[u8])]) -> Option<HeaderMap> {
     Some(map)
 }
 
-/// The header, the token, and the scheme if there is one.
+/// The header, the token, and the scheme and the part of Basic if there is one.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum FoundLine {
     Bare(String, Bytes),
     BehindScheme(String, Bytes, String),
+    Part(String, Bytes, String, String),
 }
 
 impl FoundLine {
@@ -198,14 +203,28 @@ impl FoundLine {
         match self {
             FoundLine::Bare(header, value) => (header.clone(), value.bytes()),
             FoundLine::BehindScheme(header, value, scheme) => (format!("{header} {scheme}"), value.bytes()),
+            FoundLine::Part(header, value, scheme, part) => (format!("{header} {scheme} {part}"), value.bytes()),
         }
     }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PlaceLine {
+    header: String,
+    scheme: String,
+    prefix: String,
+    basic: String,
+    with: String,
 }
 
 #[derive(Deserialize)]
 struct CredentialLine {
     name: String,
+    #[serde(default)]
     names: Vec<String>,
+    #[serde(default)]
+    places: Vec<PlaceLine>,
     headers: Vec<HeaderLine>,
     found: Option<FoundLine>,
     fault: Option<String>,
@@ -215,8 +234,16 @@ struct CredentialLine {
 fn credentials() {
     let mut in_maps = 0;
     for line in lines_of::<CredentialLine>("credentials.jsonl") {
-        let places = line.names.iter().map(|name| name.split_once(": ").unwrap_or((name, "")));
-        let headers = CredentialHeader::all(places);
+        let named = line.names.iter().map(|name| {
+            let (header, scheme) = name.split_once(": ").unwrap_or((name, ""));
+            v1::TokenPlace { header: header.to_owned(), scheme: scheme.to_owned(), ..Default::default() }
+        });
+        let listed = line.places.into_iter().map(|PlaceLine { header, scheme, prefix, basic, with }| {
+            let scheme = if basic.is_empty() { scheme } else { "Basic".to_owned() };
+            v1::TokenPlace { header, scheme, prefix, basic, with }
+        });
+        let places: Vec<_> = named.chain(listed).collect();
+        let places = Places::of(places.iter());
         let owned = pairs_of(&line.headers);
         let pairs: Vec<_> = owned.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
         let map = map_of(&pairs);
@@ -228,9 +255,9 @@ fn credentials() {
         for form in forms {
             let empty = HeaderMap::new();
             let question = Question { credentials: form, ..Question::new("", &empty) };
-            let found = Found::among(&headers, &question);
+            let found = Found::among(&places, &question);
             let credential = found.credential();
-            assert_eq!(credential.err().map(Reason::as_str), line.fault.as_deref(), "{}", line.name);
+            assert_eq!(credential.as_ref().err().map(|fault| fault.as_str()), line.fault.as_deref(), "{}", line.name);
             let credential = credential.ok().map(|(place, token)| (place.to_owned(), token.as_bytes().to_vec()));
             assert_eq!(credential, line.found.as_ref().map(FoundLine::credential), "{}", line.name);
         }
@@ -546,6 +573,9 @@ impl Player {
                 "reason": answer.reason().as_str(),
                 "message": answer.message(),
             });
+            if !answer.advice().is_empty() {
+                found["advice"] = json!(answer.advice());
+            }
             if question.request.is_some() {
                 found["route"] = route_in_json(answer.route().as_ref());
             }
@@ -619,6 +649,9 @@ struct AcceptedLine {
     #[serde(default)]
     scheme: String,
     issuable: bool,
+    obtained: String,
+    #[serde(default)]
+    link: String,
 }
 
 #[derive(Deserialize)]
@@ -638,6 +671,8 @@ fn denials() {
                     header: each.header,
                     scheme: each.scheme,
                     issuable: each.issuable,
+                    obtained: each.obtained,
+                    link: each.link,
                 };
                 let (request, empty) = (HttpRequest { method: "", host: "", path: "" }, HeaderMap::new());
                 let mut question = Question::new("", &empty);
