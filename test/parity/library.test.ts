@@ -1,18 +1,35 @@
 /**
  * A matrix that shares nothing with the shipped one goes through every protocol that asks a sidecar. It is
- * that of a city's library, whose kinds share one header and differ in scheme and prefix.
+ * that of a city's library, whose kinds share one header and differ in scheme and prefix. Here one of them
+ * has further places, and an API needs no token.
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
-import { type CredentialReason, compile, fieldValue, type Scope } from '../../engine/index.ts'
+import {
+  type CredentialReason,
+  carriageOf,
+  compile,
+  fieldValue,
+  type Matrix,
+  type Scope,
+} from '../../engine/index.ts'
 import { readMatrix } from '../../sidecar/rules/matrix-file/read.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 import { answersAs } from './answers.ts'
 import { everyProtocol } from './people.ts'
 import { PROTOCOLS } from './protocols.ts'
 import type { Question } from './questions.ts'
 
-const LIBRARY = join(import.meta.dirname, '../../examples/matrices/city-library.json')
+/** Id of an API that needs no token. */
+const OPEN = 'opening-hours'
+
+const LIBRARY = join(newFolder(), 'library.json')
+writeFileSync(
+  LIBRARY,
+  JSON.stringify(widened(readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json')))),
+)
 const library = compile(readMatrix(LIBRARY))
 const { flags, config } = everyProtocol([...library.apis.keys()])
 const sidecar = await runSidecar({ flags: { ...flags, matrix: LIBRARY }, config })
@@ -32,18 +49,63 @@ const TOKENS: Readonly<
   kiosk_key: { value: secrets.staticToken, scope: OWN, holder: 'control_panel_user' },
 }
 
+function widened(matrix: Matrix): Matrix {
+  const [first, ...apis] = matrix.apis
+  if (first === undefined) throw new TypeError('expected an API')
+  const noted = { ...first, notes: Object.fromEntries(first.accepts.map((kind) => [kind, 'at the desk'])) }
+  return {
+    ...matrix,
+    tokenKinds: matrix.tokenKinds.map(({ header, scheme, ...kind }) =>
+      kind.id !== 'kiosk_key'
+        ? { ...kind, header, scheme }
+        : {
+            ...kind,
+            places: [
+              { header: String(header), scheme },
+              { header: 'Authorization', basic: 'password' },
+              { header: 'X-Kiosk-Key', with: 'X-Kiosk-Name' },
+            ],
+          },
+    ),
+    apis: [
+      noted,
+      ...apis,
+      { id: OPEN, title: 'Opening hours', accepts: [], public: true, section: first.section },
+    ],
+  }
+}
+
+const wrong = (value: string) =>
+  ({
+    subject: { headers: [['Authorization', value]] },
+    fault: 'CREDENTIAL_INVALID',
+    reason: 'CREDENTIAL_INVALID',
+  }) as const
+const incomplete = (key: string) =>
+  ({
+    subject: { headers: [['X-Kiosk-Key', key]] },
+    fault: 'CREDENTIAL_MALFORMED',
+    reason: 'CREDENTIAL_MALFORMED',
+  }) as const
+
 /** The request with a genuine token, where tokens of its kind travel. */
 function questions(): Question[] {
   const cells = [...library.apis.keys()].flatMap((api) =>
-    Array.from(library.tokenKinds.values(), ({ id, header, scheme }): Question => {
+    Array.from(library.tokenKinds.values(), ({ id, places }): Question[] => {
       const { value = '', scope = OWN, holder = '' } = TOKENS[id] ?? {}
-      return {
-        what: `a genuine ${id} for ${api}`,
-        ...{ api, subject: { headers: [[header, fieldValue({ scheme }, value)]] } },
+      return places.map((place) => ({
+        what: `a genuine ${id} for ${api} in ${carriageOf(place)}`,
+        api,
+        subject: {
+          headers: [
+            [place.header, fieldValue(place, value)],
+            ...(place.with === undefined ? [] : [[place.with, 'anyone'] as const]),
+          ],
+        },
         known: { kind: id, scope, holder },
         reason: library.decide({ api, kind: id, scope }).reason,
-      }
-    }),
+      }))
+    }).flat(),
   )
   const badge = TOKENS.staff_badge?.value ?? ''
   const key = TOKENS.kiosk_key?.value ?? ''
@@ -51,12 +113,21 @@ function questions(): Question[] {
     ['CREDENTIAL_MISSING', 'Bearer'],
     ['CREDENTIAL_AMBIGUOUS', `Bearer ${badge}, Kiosk ${key}`],
     ['CREDENTIAL_MALFORMED', badge],
-    ['CREDENTIAL_MALFORMED', 'Basic dXNlcjpwYXNz'],
+    ['CREDENTIAL_MALFORMED', 'Digest dXNlcjpwYXNz'],
+    ['CREDENTIAL_MALFORMED', 'Basic dXNlcjpwYXNzMQ'],
+    ['CREDENTIAL_INVALID', 'Basic dXNlcjpwYXNz'],
     ['CREDENTIAL_INVALID', 'Bearer stf_of-nobody'],
     ['WRONG_HEADER', `Kiosk ${badge}`],
     ['WRONG_HEADER', `Bearer ${key}`],
   ]
+  const open: Question = {
+    what: 'no token for an API that needs none',
+    ...{ api: OPEN, subject: { headers: [] }, fault: 'CREDENTIAL_MISSING', reason: 'ALLOWED' },
+  }
   return [
+    open,
+    { ...open, what: 'a wrong token for it', ...wrong('Bearer stf_of-nobody') },
+    { ...open, what: 'a key without the header beside it', ...incomplete(key) },
     ...cells,
     ...faults.map(
       ([reason, value]): Question => ({
