@@ -136,7 +136,7 @@ func obtained(kind interface {
 	return "control_panel"
 }
 
-// Advice is what the matrix says of such a token and of the cell besides. An answer from memory has the note of the cell if it allows.
+// Advice is recommendations about such a token, and the note of the cell. An answer from memory has the note if it allows.
 func (a *Answer) Advice() []string {
 	if response := a.Response(); response != nil {
 		return slices.Clone(response.GetAdvice())

@@ -59,7 +59,10 @@ function replaced(
   findCaller: () => Caller | undefined,
   { listener }: Asker,
 ): MaybePromise<ProxiedOutcome> {
-  if (replacement === undefined || !outcome.decision.allowed) return { outcome, credential: undefined }
+  // A request without a token may pass where none is needed, but not as the holder of the profile.
+  const { decision, token } = outcome
+  if (replacement === undefined || !decision.allowed || token === undefined)
+    return { outcome, credential: undefined }
   return andThen(credentialFor(services, replacement, findCaller()), (found) => {
     listener?.ofOwnToken(replacement.api, found.credential, found.decision)
     return found.allowed

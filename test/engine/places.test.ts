@@ -54,7 +54,7 @@ test.each<[text: string, place: Place, name: string, value: string]>([
 })
 
 test.each(['', 'X Token', 'X-Token:', 'Authorization: Bearer (user)', 'X-Token with', ': Bearer'])(
-  '`%s` is no place',
+  '`%s` is not the text of a place',
   (text) => expect(placeFrom(text)).toBeUndefined(),
 )
 

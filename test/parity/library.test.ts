@@ -116,7 +116,7 @@ function questions(): Question[] {
     ['CREDENTIAL_MALFORMED', 'Digest dXNlcjpwYXNz'],
     ['CREDENTIAL_MALFORMED', 'Basic dXNlcjpwYXNzMQ'],
     ['CREDENTIAL_INVALID', 'Basic dXNlcjpwYXNz'],
-    ['CREDENTIAL_INVALID', 'Bearer stf_of-nobody'],
+    ['CREDENTIAL_INVALID', 'Bearer stf_unheard-of'],
     ['WRONG_HEADER', `Kiosk ${badge}`],
     ['WRONG_HEADER', `Bearer ${key}`],
   ]
@@ -126,7 +126,7 @@ function questions(): Question[] {
   }
   return [
     open,
-    { ...open, what: 'a wrong token for it', ...wrong('Bearer stf_of-nobody') },
+    { ...open, what: 'a wrong token for it', ...wrong('Bearer stf_unheard-of') },
     { ...open, what: 'a key without the header beside it', ...incomplete(key) },
     ...cells,
     ...faults.map(

@@ -9,7 +9,7 @@ import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import type { Caller } from '../../sidecar/usecases/callers.ts'
 import { authorizeRequest, type Replacement } from '../../sidecar/usecases/decide-proxied.ts'
 import type { Issuing } from '../../sidecar/usecases/issue.ts'
-import { ENGINE, PROFILE_ACCOUNT, profileWith, STRICT } from '../support/sidecar/four-kinds.ts'
+import { ENGINE, made, named, PROFILE_ACCOUNT, profileWith, STRICT } from '../support/sidecar/four-kinds.ts'
 import { callerNamed, outcomeOf } from '../support/sidecar/services.ts'
 
 const TOKEN = {
@@ -71,6 +71,14 @@ test('a request that may not pass gets no credential, and its caller is not look
   expect(await ask('forged', REPLACEMENT)).toMatchObject({
     ...{ decision: { reason: 'CREDENTIAL_INVALID' }, token: undefined, verified: false },
     ...{ credential: undefined, told: [['whole', 'CREDENTIAL_INVALID']], calls: 0, asked: [] },
+  })
+})
+
+test('one without a token gets no credential, although the API needs none', async () => {
+  const engine = made([{ ...named('whole', 'whole'), public: true }, named('part', 'part')])
+  expect(await ask('', REPLACEMENT, { engine })).toMatchObject({
+    ...{ decision: { reason: 'ALLOWED' }, token: undefined, verified: false },
+    ...{ credential: undefined, told: [['whole', 'ALLOWED']], calls: 0, asked: [] },
   })
 })
 

@@ -117,8 +117,7 @@ impl Answer {
         }
     }
 
-    /// What the matrix says of such a token and of the cell besides. An answer from memory has the note of the cell if it
-    /// allows.
+    /// Recommendations about such a token, and the note of the cell. An answer from memory has the note if it allows.
     #[must_use]
     pub fn advice(&self) -> Vec<String> {
         match &self.source {
