@@ -153,9 +153,14 @@ class Writer {
     const [api, kind] = [this.#api, this.#kind]
     const sent = (values: readonly string[], reason: string, sentAs: TokenKind = kind) => {
       const place = firstPlace(sentAs)
+      const beside = place.with === undefined ? '' : `, ${place.with}: any`
       const [only = '', ...more] = values.map((value) => fieldValue(place, value))
       const value = more.length === 0 ? only : `[${[only, ...more].join(', ')}]`
-      return row({ api: idOf(api), headers: only === '' ? '{}' : `{ ${place.header}: ${value} }`, reason })
+      return row({
+        api: idOf(api),
+        headers: only === '' ? '{}' : `{ ${place.header}: ${value}${beside} }`,
+        reason,
+      })
     }
     const misplaced = this.#misplaced()
     return [

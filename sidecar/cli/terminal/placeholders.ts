@@ -55,7 +55,9 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   name: { expected: 'a name', example: 'alpha' },
   new: { expected: 'a matrix file, or REVISION:PATH of git', example: 'matrix.json', source: 'files' },
   old: { expected: 'a matrix file, or REVISION:PATH of git', example: 'HEAD:matrix.json', source: 'files' },
+  note: { expected: 'KIND=TEXT', example: 'api_key=read only' },
   page: { expected: 'the URL of the server with the page', example: 'https://panel.example' },
+  place: { expected: 'a place of a token', example: 'Authorization: Bearer' },
   permission: {
     expected: 'account or project:NAME',
     example: 'project:alpha',
@@ -85,9 +87,9 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
     example: 'https://api.example.com/billing/',
   },
   way: {
-    expected: 'issue or control_panel',
+    expected: 'issue, control_panel or elsewhere',
     example: 'issue',
-    source: ['issue', 'control_panel'],
+    source: ['issue', 'control_panel', 'elsewhere'],
   },
   user: { expected: 'the name of a user', example: 'olga' },
 }

@@ -1,6 +1,7 @@
 /** `portcullis matrix add`, `accept`, `reject`, `resolve` and `rename`: edit a matrix file in place. */
 import type { Command } from 'commander'
-import type { Api, Claim, Statement } from '../../../../engine/index.ts'
+import type { Api, Claim, Place, Statement, TokenKind } from '../../../../engine/index.ts'
+import { placeFrom } from '../../../../engine/places.ts'
 import type { MatrixEdit } from '../../../../matrix/edits.ts'
 import { kindRow } from '../../../../matrix/new-matrix.ts'
 import { usageError } from '../../terminal/errors.ts'
@@ -56,6 +57,8 @@ interface ApiOptions extends EditOptions {
   readonly title?: string
   readonly section: string
   readonly accepts?: string[]
+  readonly public?: true
+  readonly note?: string[]
 }
 
 interface KindOptions extends EditOptions {
@@ -66,7 +69,9 @@ interface KindOptions extends EditOptions {
   readonly family?: string
   readonly scopeLevel: 'account' | 'project'
   readonly issuedTo: string
-  readonly obtainedBy: 'issue' | 'control_panel'
+  readonly obtainedBy: TokenKind['obtained']['by']
+  readonly place?: string[]
+  readonly link?: string
   readonly section: string
 }
 
@@ -87,12 +92,16 @@ function addAddCommands(matrix: Command): void {
     .option('--title <title>', 'what people call it (default: the id)')
     .option('--section <section>', 'where the source says it', 'not stated')
     .option('--accepts <kind>', 'id of a kind of token that opens it; may be repeated', collect)
+    .option('--public', 'it needs no token')
+    .option('--note <note>', 'what the source says of a cell besides, as KIND=TEXT; may be repeated', collect)
   addEditing(api, 'matrix add api refunds --accepts api_key --matrix matrix.yaml').action(
     (id: string, options: ApiOptions) => {
       const row: Api = {
         id,
         title: options.title ?? id,
         accepts: options.accepts ?? [],
+        ...(options.public && { public: true }),
+        ...(options.note && { notes: notesOf(options.note) }),
         section: options.section,
       }
       return editWith(options, { type: 'add', part: 'apis', row })
@@ -103,7 +112,7 @@ function addAddCommands(matrix: Command): void {
   )
   addEditing(kind, 'matrix add kind day_pass --header X-Day-Pass --matrix matrix.yaml').action(
     (id: string, options: KindOptions) =>
-      editWith(options, { type: 'add', part: 'tokenKinds', row: kindRow(id, options) }),
+      editWith(options, { type: 'add', part: 'tokenKinds', row: kindOf(id, options) }),
   )
   const statement = add
     .command('statement')
@@ -133,8 +142,33 @@ function addKindOptions(command: Command): Command {
     .option('--family <family>', 'kinds of one family are distinguished by their scope (default: the id)')
     .option('--scope-level <level>', 'what a token is bound to: account or project', 'account')
     .option('--issued-to <holder>', 'type of its holder', 'user')
-    .option('--obtained-by <way>', 'how it is obtained: issue or control_panel', 'issue')
+    .option('--place <place>', 'in place of these three, one of several places; may be repeated', collect)
+    .option('--obtained-by <way>', 'how it is obtained: issue, control_panel or elsewhere', 'issue')
+    .option('--link <url>', 'where a person obtains it or reads how')
     .option('--section <section>', 'where the source says it', 'not stated')
+}
+
+function kindOf(id: string, { place: texts, link, ...options }: KindOptions): TokenKind {
+  const { header, scheme, prefix, obtained, ...kind } = kindRow(id, options)
+  const by = { obtained: { ...obtained, ...(link && { link }) } }
+  if (texts === undefined)
+    return { ...kind, header, ...(scheme && { scheme }), ...(prefix && { prefix }), ...by }
+  return { ...kind, places: texts.map(placeOf), ...by }
+}
+
+function placeOf(text: string): Place {
+  const place = placeFrom(text)
+  if (place === undefined)
+    throw usageError(
+      '--place: expected a place such as `Authorization: Bearer`, `Authorization: Basic (password)` or `X-Auth-Key with X-Auth-Email`',
+    )
+  return place
+}
+
+function notesOf(notes: readonly string[]): Record<string, string> {
+  const pairs = notes.map((note) => /^([^=]+)=(.+)$/.exec(note))
+  if (pairs.includes(null)) throw usageError('--note: expected KIND=TEXT, for example api_key=read only')
+  return Object.fromEntries(pairs.map((pair) => [pair?.[1], pair?.[2]]))
 }
 
 function claimOf(text: string): Claim {

@@ -1,8 +1,9 @@
 /** The matrix as text for a terminal. */
 
-import type { Engine, NamedConflict } from '../../../../engine/index.ts'
+import type { CompiledKind, Engine, NamedConflict } from '../../../../engine/index.ts'
 import { carriageOf } from '../../../../engine/places.ts'
 import { columns } from '../../../base/text-table.ts'
+import { counted } from '../../terminal/output.ts'
 import { paint } from '../../terminal/terminal.ts'
 
 /** The table, all conflicts, and the digest. */
@@ -39,7 +40,7 @@ export function matrixTable(engine: Engine): string {
     ...(isAnyPublic ? [api.public ? 'needs no token' : ''] : []),
   ])
   const header = ['api', ...kinds.map((kind) => kind.id)].map((text) => paint('bold', text))
-  const headers = ['', ...kinds.map((kind) => paint('dim', `in ${carriageOf(kind)}`))]
+  const headers = ['', ...kinds.map((kind) => paint('dim', inPlaces(kind)))]
   const contesting = engine.conflicts.filter((conflict) => conflict.cells.length > 0)
   const heading = engine.strict
     ? '* contested by the source; strict mode denies it'
@@ -48,6 +49,11 @@ export function matrixTable(engine: Engine): string {
     columns([header, headers, ...rows], '   '),
     ...(contesting.length > 0 ? ['', paint('bold', heading), conflictRows(contesting)] : []),
   ].join('\n')
+}
+
+function inPlaces(kind: CompiledKind): string {
+  const more = kind.places.length - 1
+  return `in ${carriageOf(kind)}${more === 0 ? '' : ` and ${counted(more, 'other place')}`}`
 }
 
 function conflictRows(conflicts: readonly NamedConflict[]): string {
