@@ -1,6 +1,6 @@
 /**
  * The program of the thread that answers the primary while a statement of SQLite blocks its worker. It has a
- * channel of its own, because the worker's is blocked as well. While no statement runs, it does not answer: a
+ * separate channel, because the worker's is blocked as well. While no statement runs, it does not answer: a
  * worker that is silent then hangs.
  */
 import { Socket } from 'node:net'

@@ -16,7 +16,7 @@ export const WORKER_WORD = '__worker'
 
 /**
  * Number of the descriptor of a worker through which the primary asks whether a statement of SQLite runs.
- * What it sends comes back while one does, or if one ran since the last question.
+ * The worker sends the question back while one does, or if one ran since the last question.
  */
 export const STATEMENT_CHANNEL = 4
 

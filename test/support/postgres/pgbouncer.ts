@@ -5,7 +5,7 @@ import { type RunningProcess, startProcess } from '../processes/processes.ts'
 import { freePort, newFolder } from '../suite/resources.ts'
 import { type PostgresServer, userForServers } from './server.ts'
 
-/** When a session of the server goes to another connection: after a connection, a transaction or a statement. */
+/** After what a session of the server may go to another connection. */
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
 export class PgBouncer {
