@@ -21,7 +21,7 @@ const haproxy = await installProxy('haproxy')
 const page = blocksOf(pageOf('docs/operate/failover.md'))
 const textOf = (file: string) => page.find((block) => fileOf(block) === file)?.text ?? ''
 
-const TOKENS = 1_500
+const TOKENS = 1_000
 /** Tokens that are issued at a time. */
 const TOGETHER = 4
 /** Revocations that a standby misses that lags behind. */
