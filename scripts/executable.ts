@@ -36,6 +36,7 @@ export async function buildExecutable(output: string): Promise<string> {
   // Threads are started from these texts.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
   await bundle('sidecar/directory/damage-thread.ts', join(work, 'damage-thread.cjs'))
+  await bundle('sidecar/process/workers/statement-thread.ts', join(work, 'statement-thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
   const executable = join(output, 'portcullis')
@@ -96,6 +97,7 @@ function settings(work: string): object {
       'package.json': join(ROOT, 'sidecar/package.json'),
       'thread.cjs': join(work, 'thread.cjs'),
       'damage-thread.cjs': join(work, 'damage-thread.cjs'),
+      'statement-thread.cjs': join(work, 'statement-thread.cjs'),
       ...Object.fromEntries(assets),
       ...pageIn(work),
     },

@@ -71,6 +71,8 @@ export const PACKAGES: readonly Package[] = [
       // The primary starts the worker by the name of the file next to it.
       'sidecar/process/workers/primary.ts',
       'sidecar/process/workers/worker.ts',
+      // The worker starts its thread in the same way.
+      'sidecar/process/workers/statement-thread.ts',
       // The reader starts its thread by the name of the file next to it.
       'sidecar/rules/matrix-file/read-in-thread.ts',
       'sidecar/rules/matrix-file/thread.ts',

@@ -39,9 +39,9 @@ export class Servers {
   readonly known: KnownPosition
   readonly #connections: readonly ClientConfig[]
   readonly #settings: readonly [statementMs: number, idleTransactionMs: number]
+  /** For each host with a pooler: whether connections have sessions of their own there. */
+  readonly #sessions = new Map<number, Promise<void>>()
   #current = 0
-  /** Whether a pooler answers in place of the server. */
-  pooled = false
 
   /** @throws Error where a connection would send a password to another machine in plaintext */
   constructor({
@@ -110,7 +110,7 @@ export class Servers {
    *
    * @throws Error if it may not
    */
-  async begin(client: Client): Promise<void> {
+  async begin(client: Client, server: number): Promise<void> {
     const { last } = this.known
     const isNew = last.sequence === 0
     const parameters = isNew ? [] : [last.sequence, last.atMs]
@@ -131,7 +131,52 @@ export class Servers {
     // Without its tables, the directory has lost everything.
     if (!isThere(row?.presence, last)) throw callError('DIRECTORY_CHANGES_LOST', {})
     const { processID } = client as { processID?: number | null }
-    this.pooled ||= processID !== row?.pid
+    // Otherwise a pooler answers in place of the server.
+    if (processID !== row?.pid) await this.#expectSession(client, server)
+  }
+
+  /** The poolers of the hosts may have been set up in another way. The next connections look again. */
+  forgetPoolers(): void {
+    this.#sessions.clear()
+  }
+
+  async #expectSession(client: Client, server: number): Promise<void> {
+    let looked = this.#sessions.get(server)
+    if (looked === undefined) {
+      looked = this.#refuseSharedSessions(client, server)
+      this.#sessions.set(server, looked)
+      looked.catch(() => this.#sessions.delete(server))
+    }
+    await looked
+  }
+
+  /**
+   * A pooler may give the session of one connection to another between two statements (transaction mode of
+   * PgBouncer). Then this process is not notified of changes, and the findings about a server do not hold for
+   * the next statement.
+   *
+   * @throws Error if it does
+   */
+  async #refuseSharedSessions(one: Client, server: number): Promise<void> {
+    const other = new Client(this.connectionOf(server))
+    // The query that fails reports it. Without a listener, Node would end the process.
+    other.on('error', () => {})
+    try {
+      await other.connect()
+      const sessions = new Map<Client, Set<string>>([one, other].map((client) => [client, new Set()]))
+      // Whichever of its free sessions the pooler takes next, one of the two gets another's.
+      for (const client of [one, one, other, other, one, other]) {
+        const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+        sessions.get(client)?.add(String(rows[0]?.pid))
+      }
+      const found = [...sessions.values()].flatMap((own) => [...own])
+      if (found.length !== sessions.size || new Set(found).size !== found.length)
+        throw new Error(
+          'a pooler there gives a session to others between two statements, so notifications of changes would be lost; the URL must lead to PostgreSQL itself or to a pooler in session mode',
+        )
+    } finally {
+      other.connection.stream.destroy()
+    }
   }
 }
 
@@ -163,7 +208,7 @@ export class ServerClient extends Client {
   async #connect(): Promise<Client> {
     try {
       await super.connect()
-      await this.#servers.begin(this)
+      await this.#servers.begin(this, this.#server)
       return this
     } catch (error) {
       this.connection.stream.destroy()

@@ -70,13 +70,12 @@ const STATEMENTS_OF_CHANGE = 6
  * @throws Error that names the key of the configuration
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
-  const { url, poolSize, timeoutMs, changeTimeoutMs = 10_000, known } = options
+  const { url, timeoutMs, changeTimeoutMs = 10_000, known } = options
   // A host that stops responding in the middle of a change must not keep the lock.
   const servers = new Servers({ url, timeoutMs, idleTransactionMs: changeTimeoutMs, known })
   const database = new Postgres(servers, { ...options, changeTimeoutMs })
   try {
     await database.migrate()
-    if (poolSize > 1 && servers.pooled) await database.refuseSharedSessions()
   } catch (error) {
     await database.close()
     throw toOpenError(error, URL_KEY)
@@ -118,7 +117,10 @@ class Postgres implements PostgresDatabase {
       listening: (on) => {
         // It may have lost the connection to another server than the one it gets.
         if (on) this.changes.reconnected()
-        else this.#closeIdle()
+        else {
+          this.#closeIdle()
+          servers.forgetPoolers()
+        }
         onListening?.(on)
       },
     })
@@ -306,34 +308,6 @@ class Postgres implements PostgresDatabase {
       }
       await transaction.commit([])
     })
-  }
-
-  /**
-   * A pooler may give the session of one connection to another between two statements (transaction mode of
-   * PgBouncer). Then this process is not notified of changes, and the findings about a server do not
-   * hold for the next statement.
-   *
-   * @throws Error if it does
-   */
-  async refuseSharedSessions(): Promise<void> {
-    const one = await this.#connect()
-    let other: PoolClient | undefined
-    try {
-      other = await this.#connect()
-      const sessions: string[] = []
-      for (const connection of [one, other, one, other, one, other]) {
-        const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-        sessions.push(String(rows[0]?.pid))
-      }
-      const [first, second] = sessions
-      if (first === second || sessions.some((pid, index) => pid !== sessions[index % 2]))
-        throw new Error(
-          `${URL_KEY}: expected PostgreSQL itself or a pooler in session mode; the pooler there gives a session to others between two statements, so notifications of changes would be lost`,
-        )
-    } finally {
-      one.release()
-      other?.release()
-    }
   }
 
   close(): Promise<void> {

@@ -15,6 +15,7 @@ import { FileChanges, VERSION_AGE_MS_MAX } from './feed/file-changes.ts'
 import { numberParameters } from './named-parameters.ts'
 import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { causeOf, damageOf } from './sqlite-snapshot.ts'
+import { counted } from './statement-count.ts'
 import { EmptyingLog, WriteAheadLog } from './write-ahead-log.ts'
 
 /** How long a write waits for a write of another process, in milliseconds. */
@@ -193,7 +194,7 @@ class Connection implements Queries {
   expectWhole(path: string): void {
     let problem: string | undefined
     try {
-      problem = damageOf(this.#database)
+      problem = counted(() => damageOf(this.#database))
     } catch (error) {
       throw unusable(path, error)
     }
@@ -230,7 +231,7 @@ class Connection implements Queries {
   }
 
   #checkpoint(): boolean {
-    return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+    return counted(() => this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0)
   }
 
   /** A file of a version before 13 keeps its size: its pages have no map. @see Database.shrink */
@@ -238,7 +239,7 @@ class Connection implements Queries {
     try {
       const free = this.#freePages()
       if (free <= FREE_PAGES_KEPT) return false
-      this.#database.exec(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)
+      this.#execute(`PRAGMA incremental_vacuum(${FREE_PAGES_AT_ONCE})`)
       return this.#freePages() < free
     } catch (error) {
       if (isBusy(error)) return false
@@ -255,14 +256,14 @@ class Connection implements Queries {
    */
   migrate(path: string): void {
     try {
-      this.#database.exec('BEGIN IMMEDIATE')
+      this.#execute('BEGIN IMMEDIATE')
       const { user_version: version } = this.#database.prepare('PRAGMA user_version').get() as {
         user_version: number
       }
-      for (const step of migrationsFrom(version, 'sqlite', path)) this.#database.exec(step)
-      this.#database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
+      for (const step of migrationsFrom(version, 'sqlite', path)) this.#execute(step)
+      this.#execute(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      if (this.#database.isTransaction) this.#execute('ROLLBACK')
       throw (error as NodeJS.ErrnoException).code === 'ERR_SQLITE_ERROR' ? unusable(path, error) : error
     }
   }
@@ -275,7 +276,7 @@ class Connection implements Queries {
         statement = this.#database.prepare(text)
         this.#statements.set(text, statement)
       }
-      return statement.all(...values).map(expectInRange)
+      return counted(() => statement.all(...values)).map(expectInRange)
     } catch (error) {
       throw toDirectoryError(error)
     }
@@ -308,11 +309,11 @@ class Connection implements Queries {
     try {
       await this.#begin()
       const result = await work(this)
-      this.#database.exec('COMMIT')
+      this.#execute('COMMIT')
       return result
     } catch (error) {
       // After some failures, for example a full disk, SQLite has already rolled back.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      if (this.#database.isTransaction) this.#execute('ROLLBACK')
       throw toDirectoryError(error)
     }
   }
@@ -322,12 +323,16 @@ class Connection implements Queries {
     const deadline = performance.now() + BUSY_TIMEOUT_MS
     for (;;)
       try {
-        this.#database.exec('BEGIN IMMEDIATE')
+        this.#execute('BEGIN IMMEDIATE')
         return
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
         await sleep(BUSY_RETRY_MS)
       }
+  }
+
+  #execute(sql: string): void {
+    counted(() => this.#database.exec(sql))
   }
 
   close(): void {

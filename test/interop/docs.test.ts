@@ -38,7 +38,7 @@ const THERE: Readonly<Record<string, boolean>> = {
   kubernetes: false,
   openssl: inject('openssl').ok,
   openstack: openstack.ok,
-  // test/nightly/postgres/failover.test.ts runs it with the settings of the page.
+  // test/nightly/postgres/failover-patroni.test.ts runs it with the settings of the page.
   patroni: false,
   postgres: postgres.ok,
   // test/interop/prometheus.test.ts runs one.

@@ -221,8 +221,8 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a change for which the disk had no room is acknowledged',
     file: 'sidecar/directory/sqlite.ts',
-    code: "      this.#database.exec('COMMIT')\n",
-    instead: "      try {\n        this.#database.exec('COMMIT')\n      } catch {}\n",
+    code: "      this.#execute('COMMIT')\n",
+    instead: "      try {\n        this.#execute('COMMIT')\n      } catch {}\n",
   },
   {
     name: 'a follower that has gone is kept',

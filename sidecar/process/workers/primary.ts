@@ -26,7 +26,7 @@ import {
   type WorkerChange,
   type WorkerServing,
 } from './worker-messages.ts'
-import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
+import { PROBE_INTERVALS, WorkerProcess } from './worker-process.ts'
 
 /** A worker that ends within this time ended too early, in milliseconds. */
 const SHORT_LIFE_MS = 10_000
@@ -114,7 +114,10 @@ class Pool {
     this.#healthServer = await openHealth(this.#config, this.#healthSource())
     // The first worker starts alone. So an error in the configuration is reported once, and a free port is
     // chosen once.
-    this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
+    this.#probing = setInterval(
+      () => this.#probe(),
+      this.#config.worker_heartbeat_timeout_ms / PROBE_INTERVALS,
+    )
     const first = this.#fork()
     const serving = await first.ready
     this.#served = true

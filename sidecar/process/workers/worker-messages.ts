@@ -14,6 +14,12 @@ import type { FeedRecord } from '../../directory/feed/touches.ts'
 /** The argument that makes the single executable a worker. */
 export const WORKER_WORD = '__worker'
 
+/**
+ * Number of the descriptor of a worker through which the primary asks whether a statement of SQLite runs.
+ * The worker sends the question back while one does, or if one ran since the last question.
+ */
+export const STATEMENT_CHANNEL = 4
+
 /** From a worker to the primary. */
 export type FromWorker =
   /** The worker now listens to its channel. Messages that are sent earlier are lost. */

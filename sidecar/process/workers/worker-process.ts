@@ -1,6 +1,7 @@
 /** One worker process, seen from the primary: from its start to its end. */
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LoginThrottle } from '../../authority/throttle.ts'
 import type { HealthState } from '../../base/health.ts'
@@ -12,12 +13,13 @@ import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
 import { PendingCalls } from './pending-calls.ts'
 import type { Receiver, SharedListener } from './shared-listener.ts'
-import type {
-  FromPrimary,
-  FromWorker,
-  ListenRequest,
-  WorkerChange,
-  WorkerServing,
+import {
+  type FromPrimary,
+  type FromWorker,
+  type ListenRequest,
+  STATEMENT_CHANNEL,
+  type WorkerChange,
+  type WorkerServing,
 } from './worker-messages.ts'
 
 /** The services of the primary for all of its workers. */
@@ -38,11 +40,17 @@ export interface SharedServices {
  */
 export const PROBES_MAX = 4
 
-/** Where no other worker answers either, the machine may be slow, and it gets worse by starting workers. */
-const LONELY_PROBES_MAX = 10 * PROBES_MAX
+/** From one answer to the end of a worker that gives no other. */
+export const PROBE_INTERVALS = PROBES_MAX + 1
+
+/**
+ * Where no other worker answers either, the machine may be slow, and it gets worse by starting workers. Where
+ * a statement of SQLite blocks the worker, the disk may be slow.
+ */
+const PATIENT_PROBES_MAX = 10 * PROBE_INTERVALS - 1
 
 /** A worker that is not ready after this many probes without an answer has stopped while it started. */
-const STARTING_PROBES_MAX = 100 * PROBES_MAX
+const STARTING_PROBES_MAX = 100 * PROBE_INTERVALS - 1
 
 /** How long a worker may take to say its metrics, in milliseconds. Prometheus waits for ten seconds. */
 const METRICS_MS_MAX = 2_000
@@ -65,6 +73,10 @@ export class WorkerProcess implements Receiver, Reporter {
   #channelOpen = false
   /** Probes since the worker's last message. */
   #unansweredProbes = 0
+  /** @see STATEMENT_CHANNEL */
+  readonly #statementChannel: Duplex
+  /** Whether it ran a statement of SQLite when it was probed last. */
+  #runsStatement = false
   /** Why the worker could not start, or why it was killed. */
   #failure: string | undefined
   /** Whether the worker has served. */
@@ -84,7 +96,16 @@ export class WorkerProcess implements Receiver, Reporter {
     // SIGUSR1 must not open the inspector. The launcher sees to that in the primary.
     const flags = [...process.execArgv, ...youngGenerationFlags(command.config), '--disable-sigusr1']
     // To the executable they would be arguments, and it has the last one built in.
-    this.#process = fork(program, { execArgv: isExecutable ? [] : flags })
+    this.#process = fork(program, {
+      execArgv: isExecutable ? [] : flags,
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
+    })
+    this.#statementChannel = this.#process.stdio[STATEMENT_CHANNEL] as Duplex
+    this.#statementChannel.on('data', () => {
+      this.#runsStatement = true
+    })
+    // A worker without SQLite closes it, and so does the end of a worker.
+    this.#statementChannel.on('error', () => {})
     // An unhandled rejection would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
     this.#process.on('message', (message: FromWorker) => {
@@ -178,11 +199,17 @@ export class WorkerProcess implements Receiver, Reporter {
    */
   probe(isLonely: boolean): void {
     // A worker that is still starting may take its time.
-    const most = !this.#served ? STARTING_PROBES_MAX : isLonely ? LONELY_PROBES_MAX : PROBES_MAX
+    const most = !this.#served
+      ? STARTING_PROBES_MAX
+      : isLonely || this.#runsStatement
+        ? PATIENT_PROBES_MAX
+        : PROBES_MAX
+    this.#runsStatement = false
     if (this.#unansweredProbes >= most) this.#fail(`it did not answer ${this.#unansweredProbes} probes`)
     else {
       this.#unansweredProbes++
       if (this.#channelOpen) this.send({ type: 'probe' })
+      if (this.#statementChannel.writable) this.#statementChannel.write('?')
     }
   }
 

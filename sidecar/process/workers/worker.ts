@@ -2,13 +2,18 @@
  * The program of a worker: a complete sidecar. It receives its configuration, its commands and its
  * connections from the primary, and ends when the primary ends.
  */
+import { closeSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { isExecutable, packageFile } from '../../base/package.ts'
+import { statementCount } from '../../directory/statement-count.ts'
 import { newLog } from '../../signals/log/log.ts'
 import type { Sidecar } from '../serving.ts'
 import { startSidecar } from '../sidecar.ts'
 import { PrimaryThrottle } from './logins.ts'
 import { OtherWorkers } from './worker-changes.ts'
 import { PrimaryConnections } from './worker-connections.ts'
-import { type FromPrimary, type FromWorker, receivedConfig } from './worker-messages.ts'
+import { type FromPrimary, type FromWorker, receivedConfig, STATEMENT_CHANNEL } from './worker-messages.ts'
 
 const failedLogins = new PrimaryThrottle(send)
 const siblings = new OtherWorkers(send)
@@ -49,6 +54,9 @@ send({ type: 'hello' })
 
 async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
   const config = receivedConfig(command.config)
+  const { url, hub } = config.directory
+  if (url === undefined && hub === undefined) answerDuringStatements()
+  else closeSync(STATEMENT_CHANNEL)
   const log = newLog(config.log, { pid: process.pid })
   try {
     sidecar = await startSidecar(config, {
@@ -66,6 +74,20 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
   } catch (error) {
     send({ type: 'start_failed', message: (error as Error).message })
   }
+}
+
+/** @see STATEMENT_CHANNEL */
+function answerDuringStatements(): void {
+  // Next to this file, in the sources as in the package. The executable has it as a text.
+  const program = isExecutable
+    ? packageFile('statement-thread.cjs').toString()
+    : join(import.meta.dirname, `statement-thread${extname(import.meta.filename)}`)
+  const workerData = { channel: STATEMENT_CHANNEL, statementCount }
+  // It needs no option of this process, and above all no secret of its environment.
+  const thread = new Worker(program, { eval: isExecutable, workerData, execArgv: [], env: {} })
+  thread.unref()
+  // Where there is no memory for it, a worker in a long statement looks like one that hangs.
+  thread.on('error', () => {})
 }
 
 async function stop(): Promise<void> {

@@ -1,20 +1,24 @@
 /**
- * PgBouncer between hosts and PostgreSQL: in session mode everything works, in transaction mode a sidecar
- * does not start.
+ * PgBouncer between hosts and PostgreSQL: in session mode everything works, in other modes
+ * nothing uses the directory.
  */
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres, type PostgresOptions } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { PgBouncer } from '../../support/postgres/pgbouncer.ts'
+import { PgBouncer, type PoolMode } from '../../support/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { eventually } from '../../support/suite/resources.ts'
+import { done, newBackup } from '../../support/processes/backup.ts'
+import { command } from '../../support/processes/command-line.ts'
+import { eventually, eventuallyHolds, newFile, newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const bouncers = inject('pgbouncer')
 const TIMEOUT_MS = 1_000
 const NOTIFICATIONS = 50
+const SHARED = 'a pooler there gives a session to others between two statements'
 
 describe.skipIf(!programs.ok || !bouncers.ok)('PgBouncer', () => {
   let server: PostgresServer
@@ -59,7 +63,17 @@ describe.skipIf(!programs.ok || !bouncers.ok)('PgBouncer', () => {
       expect(limits).toEqual({ statement: '1s', idle: '10s' })
       await session.stop()
       await expect(here.all('SELECT 1')).rejects.toMatchObject({ reason: 'DIRECTORY_UNAVAILABLE' })
-      await session.start(server)
+      // Not while its sessions are shared.
+      await session.start(server, 'transaction')
+      await eventuallyHolds(() =>
+        expect(here.all('SELECT 1')).rejects.toMatchObject({
+          reason: 'DIRECTORY_UNAVAILABLE',
+          cause: { message: expect.stringContaining(SHARED) },
+        }),
+      )
+      expect(listening).toEqual([true, false])
+      await session.stop()
+      await session.start(server, 'session')
       await eventually(() => listening.at(-1) === true && listening.length === 3)
       const own = new DirectoryStore(here, Date.now)
       await own.change('a test', (by) => by.createAccount('last'))
@@ -73,15 +87,44 @@ describe.skipIf(!programs.ok || !bouncers.ok)('PgBouncer', () => {
     }
   })
 
-  test('in transaction mode the directory is not opened', async () => {
-    if (!bouncers.ok) return
-    const transaction = await PgBouncer.start(bouncers.folder, server, 'transaction')
-    try {
-      await expect(open(server.url(await newName(), { port: transaction.port }))).rejects.toThrow(
-        /^directory\.url: expected PostgreSQL itself or a pooler in session mode; /,
-      )
-    } finally {
-      await transaction.stop()
-    }
-  })
+  test.each<PoolMode>(['transaction', 'statement'])(
+    'in %s mode every command that needs the directory refuses it, in the same sentence',
+    async (mode) => {
+      if (!bouncers.ok) return
+      const name = await newName()
+      const data = join(newFolder(), 'data')
+      const backup = newBackup()
+      const file = newFile(JSON.stringify({ accounts: [{ account: '234567' }] }))
+      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', server.url(name))
+      await done('directory', 'apply', file, '--data', data)
+      await done('backup', backup, '--data', data)
+      const bouncer = await PgBouncer.start(bouncers.folder, server, mode)
+      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', server.url(name, { port: bouncer.port }))
+      try {
+        for (const words of [
+          ['serve', '--grpc', '127.0.0.1:0', '--http', 'off'],
+          ['directory', 'show'],
+          ['directory', 'apply', file],
+          ['directory', 'replace-password', '234567', 'worker'],
+          ['directory', 'lost'],
+          ['backup', newBackup()],
+          ['restore', backup, '--replace'],
+          ['migrate', '--check'],
+          ['doctor'],
+        ]) {
+          const { code, stdout, stderr } = await command([...words, '--data', data])
+          expect([words, code, `${stdout}${stderr}`]).toEqual([
+            words,
+            words[0] === 'doctor' ? 1 : 2,
+            expect.stringContaining(
+              `directory.url: expected a directory that can be opened (PostgreSQL: ${SHARED}`,
+            ),
+          ])
+        }
+      } finally {
+        vi.unstubAllEnvs()
+        await bouncer.stop()
+      }
+    },
+  )
 })

@@ -6,27 +6,24 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
-import { parse } from 'yaml'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { run } from '../../../sidecar/usecases/administration/run.ts'
-import { blocksOf, fileOf, pageOf } from '../../docs/page.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
-import { obtainPatroni, PatroniServer } from '../../support/postgres/patroni.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 import { done, newBackup } from '../../support/processes/backup.ts'
 import { command } from '../../support/processes/command-line.ts'
 import { TESTER } from '../../support/sidecar/actor.ts'
 import { eventually, newFolder } from '../../support/suite/resources.ts'
+import { Checks } from './outage.ts'
 
 const programs = inject('postgres')
-const page = blocksOf(pageOf('docs/operate/failover.md'))
-const SETTINGS: object = parse(page.find((block) => fileOf(block) === 'dcs.yaml')?.text ?? '')
-const patroni = await obtainPatroni()
 /** How long the primary is away before the standby is promoted, in milliseconds. */
 const AWAY_MS = 1_000
+/** Programs that ask a host at the same time. */
+const ASKERS = 4
 /** Changes after the failover: more than the numbers that PostgreSQL skips then. */
 const CHANGES_AFTERWARDS = 40
 const LOSES = 'PostgreSQL acknowledges changes before a standby has them'
@@ -53,16 +50,9 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
 
   const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 2, timeoutMs: 5_000 })
 
-  const folderOfPrograms = programs.ok ? programs.folder : ''
-
-  async function startTwo(): Promise<[PostgresServer, PostgresServer]> {
-    const primary = await PostgresServer.start(folderOfPrograms)
-    return [primary, await primary.startStandby()]
-  }
-
-  /** @param start the primary and its standby */
-  async function startCluster(start = startTwo): Promise<Cluster> {
-    const [primary, standby] = await start()
+  async function startCluster(): Promise<Cluster> {
+    const primary = await PostgresServer.start(programs.ok ? programs.folder : '')
+    const standby = await primary.startStandby()
     ends.push(
       () => primary.remove(),
       () => standby.remove(),
@@ -136,7 +126,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     await regular.client.revoke({ value: scene.tokens.project })
     await primary.replicatedTo(standby)
 
-    const loads = [new Load(asking, scene.tokens.account), new Load(regular, scene.tokens.account)]
+    const loads = [asking, regular].map((host) => new Checks(host, scene.tokens.account, ASKERS))
     await delay(200)
     const logged = regular.log().length
     const diedAtMs = performance.now()
@@ -155,7 +145,9 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     await eventually(() => loads.every((load) => load.answeredAfter(promotedAtMs)))
     await delay(200)
     for (const load of loads) await load.stop()
-    const [ofAsking, ofRegular] = loads.map((load) => load.summary(diedAtMs, promotedAtMs))
+    const [ofAsking, ofRegular] = loads.map(
+      (load) => `no answer for ${load.outageMs(diedAtMs)} ms (${load.failed} checks)`,
+    )
     process.stderr.write(
       `interop: failover, primary ${how}, ${Math.round(promotedAtMs - diedAtMs)} ms until the standby was promoted; asks at every check: ${ofAsking}; answers used for 5 s: ${ofRegular}; notified of changes again ${Math.round(notifiedAtMs - promotedAtMs)} ms after the promotion\n`,
     )
@@ -168,115 +160,84 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     expect(loads.flatMap(({ unexpected }) => unexpected)).toEqual([])
   })
 
-  /** The standby is promoted by an operator, or by Patroni. Each row says how both servers start. */
-  const PROMOTIONS: readonly (readonly [who: string, start: typeof startTwo])[] = [
-    ['an operator', startTwo],
-    ...(patroni.ok
-      ? [['Patroni', () => PatroniServer.startTwo(folderOfPrograms, patroni.value)] as const]
-      : []),
-  ]
-  test.each(PROMOTIONS)(
-    'a revocation that a failover by %s lost opens nothing on hosts that knew of it, restarted or not, until the lost time was ended',
-    async (_who, start) => {
-      const cluster = await startCluster(start)
-      const { primary, standby, folder, url, scene } = cluster
-      const hosts = await Promise.all([newHost(cluster, 1_000), newHost(cluster, 1_000)])
-      const [author, other] = hosts as [Host, Host]
-      const answerOf = (host: Host) =>
-        ask(host, 'account', scene.tokens.account).catch(({ reason }: { reason?: string }) => reason)
-      // Asynchronous replication: the primary acknowledges what the standby does not have yet.
-      await standby.cutOff()
-      const { account, password } = scene
-      const login = { password: { userName: 'robot', account, password }, scope: { account } }
-      const { value: ofLostTime } = await author.client.issue(login)
-      await author.client.revoke({ value: scene.tokens.account })
-      await eventually(async () => (await answerOf(other)) === 'CREDENTIAL_REVOKED')
-      await primary.kill()
-      await standby.promote()
+  test('a revocation that a failover lost opens nothing on hosts that knew of it, restarted or not, until the lost time was ended', async () => {
+    const cluster = await startCluster()
+    const { primary, standby, folder, url, scene } = cluster
+    const hosts = await Promise.all([newHost(cluster, 1_000), newHost(cluster, 1_000)])
+    const [author, other] = hosts as [Host, Host]
+    const answerOf = (host: Host) =>
+      ask(host, 'account', scene.tokens.account).catch(({ reason }: { reason?: string }) => reason)
+    // Asynchronous replication: the primary acknowledges what the standby does not have yet.
+    await standby.cutOff()
+    const { account, password } = scene
+    const login = { password: { userName: 'robot', account, password }, scope: { account } }
+    const { value: ofLostTime } = await author.client.issue(login)
+    await author.client.revoke({ value: scene.tokens.account })
+    await eventually(async () => (await answerOf(other)) === 'CREDENTIAL_REVOKED')
+    await primary.kill()
+    await standby.promote()
 
-      // A host that did not know of it cannot know that it is lost.
-      const fresh = await newHost(cluster, 1_000)
-      expect(await answerOf(fresh)).toBe('ALLOWED')
-      const authority = await openAuthority(folder, sharedBy(url))
-      ends.push(() => authority.close())
-      for (let change = 0; change < CHANGES_AFTERWARDS; change++)
-        await run(authority.administration, TESTER, 'createProject', {
-          account: scene.account,
-          name: `project-${change}`,
-        })
-      const answers = new Set<unknown>()
-      for (const askedAtMs = performance.now(); performance.now() - askedAtMs < 4_000; await delay(20))
-        for (const host of hosts) answers.add(await answerOf(host))
-      expect(answers).not.toContain('ALLOWED')
-      for (const host of hosts) {
-        expect(await answerOf(host)).toBe('DIRECTORY_CHANGES_LOST')
-        expect(host.log()).toContain('the directory has lost changes that this sidecar has seen')
-      }
-
-      await other.stop()
-      const restart = () => newHost(cluster, 1_000, other.data)
-      await expect(restart()).rejects.toThrow('has lost changes that were known before')
-
-      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
-      const backup = newBackup()
-      await done('backup', backup, '--data', other.data)
-      // Without the end of all tokens, it does not report the revocations of the lost time.
-      await done('restore', backup, '--replace', '--data', folder)
-      expect(await answerOf(author)).toBe('DIRECTORY_CHANGES_LOST')
-      await done('restore', backup, '--replace', '--end-tokens', '--data', other.data)
-      const all = [author, await restart(), fresh]
-      for (const host of all)
-        for (const ended of [scene.tokens.account, ofLostTime])
-          await eventually(async () => (await ask(host, 'account', ended)) === 'CREDENTIAL_REVOKED')
-      const { value } = await author.client.issue(login)
-      for (const host of all) expect(await ask(host, 'account', value)).toBe('ALLOWED')
-      await eventually(() => author.log().includes('has every change that this sidecar has seen'))
-    },
-  )
-
-  /** How changes wait for the standby, and the start of both servers. */
-  const SYNCHRONOUS: readonly (readonly [how: string, start: typeof startTwo])[] = [
-    ['synchronous replication', startTwo],
-    ...(patroni.ok
-      ? [
-          [
-            'the settings for Patroni of docs/operate/failover.md',
-            () => PatroniServer.startTwo(folderOfPrograms, patroni.value, SETTINGS),
-          ] as const,
-        ]
-      : []),
-  ]
-  test.each(SYNCHRONOUS)(
-    'with %s a revocation is acknowledged when the standby has it, and not before',
-    async (_how, start) => {
-      const cluster = await startCluster(start)
-      const { primary, standby, scene, folder, url } = cluster
-      const host = await newHost(cluster, 0)
-      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
-      const warned = async () => (await command(['doctor', '--data', folder])).stdout.includes(LOSES)
-      if (start === startTwo) {
-        expect(await warned()).toBe(true)
-        await primary.set('synchronous_standby_names', 'standby')
-      }
-      await eventually(async () => !(await warned()))
-      await host.client.revoke({ value: scene.tokens.project })
-      await standby.cutOff()
-      await expect(host.client.revoke({ value: scene.tokens.account })).rejects.toMatchObject({
-        code: expect.stringMatching(/^(UNAVAILABLE|DEADLINE_EXCEEDED)$/),
+    // A host that did not know of it cannot know that it is lost.
+    const fresh = await newHost(cluster, 1_000)
+    expect(await answerOf(fresh)).toBe('ALLOWED')
+    const authority = await openAuthority(folder, sharedBy(url))
+    ends.push(() => authority.close())
+    for (let change = 0; change < CHANGES_AFTERWARDS; change++)
+      await run(authority.administration, TESTER, 'createProject', {
+        account: scene.account,
+        name: `project-${change}`,
       })
-      await primary.kill()
-      await standby.promote()
-      // The acknowledged change is there, and the other one was not acknowledged.
-      await eventually(
-        async () => (await ask(host, 'project', scene.tokens.project)) === 'CREDENTIAL_REVOKED',
-      )
-      expect(await ask(host, 'account', scene.tokens.account)).toBe('ALLOWED')
-      // The settings for Patroni make changes wait, because no standby is left.
-      if (start !== startTwo) return
-      await host.client.revoke({ value: scene.tokens.account })
-      expect(await ask(host, 'account', scene.tokens.account)).toBe('CREDENTIAL_REVOKED')
-    },
-  )
+    const answers = new Set<unknown>()
+    for (const askedAtMs = performance.now(); performance.now() - askedAtMs < 4_000; await delay(20))
+      for (const host of hosts) answers.add(await answerOf(host))
+    expect(answers).not.toContain('ALLOWED')
+    for (const host of hosts) {
+      expect(await answerOf(host)).toBe('DIRECTORY_CHANGES_LOST')
+      expect(host.log()).toContain('the directory has lost changes that this sidecar has seen')
+    }
+
+    await other.stop()
+    const restart = () => newHost(cluster, 1_000, other.data)
+    await expect(restart()).rejects.toThrow('has lost changes that were known before')
+
+    vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
+    const backup = newBackup()
+    await done('backup', backup, '--data', other.data)
+    // Without the end of all tokens, it does not report the revocations of the lost time.
+    await done('restore', backup, '--replace', '--data', folder)
+    expect(await answerOf(author)).toBe('DIRECTORY_CHANGES_LOST')
+    await done('restore', backup, '--replace', '--end-tokens', '--data', other.data)
+    const all = [author, await restart(), fresh]
+    for (const host of all)
+      for (const ended of [scene.tokens.account, ofLostTime])
+        await eventually(async () => (await ask(host, 'account', ended)) === 'CREDENTIAL_REVOKED')
+    const { value } = await author.client.issue(login)
+    for (const host of all) expect(await ask(host, 'account', value)).toBe('ALLOWED')
+    await eventually(() => author.log().includes('has every change that this sidecar has seen'))
+  })
+
+  test('with synchronous replication a revocation is acknowledged when the standby has it, and not before', async () => {
+    const cluster = await startCluster()
+    const { primary, standby, scene, folder, url } = cluster
+    const host = await newHost(cluster, 0)
+    vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
+    const warned = async () => (await command(['doctor', '--data', folder])).stdout.includes(LOSES)
+    expect(await warned()).toBe(true)
+    await primary.set('synchronous_standby_names', 'standby')
+    await eventually(async () => !(await warned()))
+    await host.client.revoke({ value: scene.tokens.project })
+    await standby.cutOff()
+    await expect(host.client.revoke({ value: scene.tokens.account })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(UNAVAILABLE|DEADLINE_EXCEEDED)$/),
+    })
+    await primary.kill()
+    await standby.promote()
+    // The acknowledged change is there, and the other one was not acknowledged.
+    await eventually(async () => (await ask(host, 'project', scene.tokens.project)) === 'CREDENTIAL_REVOKED')
+    expect(await ask(host, 'account', scene.tokens.account)).toBe('ALLOWED')
+    await host.client.revoke({ value: scene.tokens.account })
+    expect(await ask(host, 'account', scene.tokens.account)).toBe('CREDENTIAL_REVOKED')
+  })
 })
 
 function bothOf(one: PostgresServer, other: PostgresServer, name: string): string {
@@ -285,53 +246,4 @@ function bothOf(one: PostgresServer, other: PostgresServer, name: string): strin
 
 function sharedBy(url: string) {
   return { url: new Secret(url), stalenessMs: 0, poolSize: 2, timeoutMs: 5_000 }
-}
-
-const ASKERS = 4
-const PAUSE_MS = 5
-
-interface Asked {
-  readonly askedAtMs: number
-  readonly answeredAtMs: number
-  readonly failed: boolean
-}
-
-/** Programs that check a token again and again. */
-class Load {
-  readonly unexpected: unknown[] = []
-  readonly #asked: Asked[] = []
-  readonly #running: Promise<unknown>
-  #stopped = false
-
-  constructor(host: Host, token: string) {
-    this.#running = Promise.all(Array.from({ length: ASKERS }, () => this.#run(host, token)))
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true
-    await this.#running
-  }
-
-  answeredAfter(timeMs: number): boolean {
-    return this.#asked.some(({ askedAtMs, failed }) => !failed && askedAtMs > timeMs)
-  }
-
-  summary(diedAtMs: number, promotedAtMs: number): string {
-    const during = this.#asked.filter(({ answeredAtMs }) => answeredAtMs > diedAtMs)
-    const failed = during.filter((each) => each.failed)
-    const longestMs = Math.max(...during.map(({ askedAtMs, answeredAtMs }) => answeredAtMs - askedAtMs))
-    const lastMs = Math.max(0, ...failed.map(({ answeredAtMs }) => answeredAtMs - promotedAtMs))
-    return `${failed.length} of ${during.length} checks without an answer, the last one ${Math.round(lastMs)} ms after the promotion, the longest took ${Math.round(longestMs)} ms`
-  }
-
-  async #run(host: Host, token: string): Promise<void> {
-    while (!this.#stopped) {
-      const askedAtMs = performance.now()
-      const answer = await ask(host, 'account', token).catch(({ reason }: { reason?: string }) => reason)
-      const failed = answer === 'DIRECTORY_UNAVAILABLE'
-      if (answer !== 'ALLOWED' && !failed) this.unexpected.push(answer)
-      this.#asked.push({ askedAtMs, answeredAtMs: performance.now(), failed })
-      await delay(PAUSE_MS)
-    }
-  }
 }

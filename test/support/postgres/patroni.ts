@@ -25,25 +25,32 @@ export function obtainPatroni() {
   })
 }
 
-/** The shortest times that Patroni takes. */
-const SHORTEST: object = { ttl: 20, loop_wait: 1, retry_timeout: 3 }
+/** A server, as Patroni describes it. */
+export interface Member {
+  readonly name: string
+  readonly role: 'leader' | 'sync_standby' | 'replica'
+  readonly state: string
+  readonly timeline?: number
+}
 
 /** One of several servers: a machine with PostgreSQL and Patroni. */
 export class PatroniServer extends PostgresServer {
+  readonly name: string
+  /** Address of Patroni's REST API. */
+  readonly api: string
   #patroni: RunningProcess | undefined
-  /** The proxy through which the other server reaches this one. */
+  #command: readonly string[] = []
+  /** Of what `freeze` has stopped. */
+  #frozen: readonly number[] = []
+  /** The proxy through which the other servers reach this one. */
   #link: PostgresProxy | undefined
-  /** The same of the other one. */
+  /** The same of the primary. */
   #source: PostgresProxy | undefined
 
-  /** As of `startAll`. @returns the primary and its standby */
-  static async startTwo(
-    programs: string,
-    patroni: Patroni,
-    dcs = SHORTEST,
-  ): Promise<[PatroniServer, PatroniServer]> {
-    const [primary, standby] = await PatroniServer.startAll(programs, patroni, ['one', 'two'], dcs)
-    return [primary as PatroniServer, standby as PatroniServer]
+  private constructor(programs: string, port: number, name: string, api: string) {
+    super(programs, port)
+    this.name = name
+    this.api = api
   }
 
   /**
@@ -68,8 +75,9 @@ export class PatroniServer extends PostgresServer {
     const keeper = startProcess([etcd, '--data-dir', newFolder(), ...flags])
     await keeper.until(() => keeper.stderr().includes('ready to serve client requests'))
     const start = async (name: string) => {
-      const server = new PatroniServer(programs, await freePort())
-      await server.#run(patroni, name, `127.0.0.1:${store}`, dcs)
+      const server = new PatroniServer(programs, await freePort(), name, `127.0.0.1:${await freePort()}`)
+      await server.#configure(patroni, `127.0.0.1:${store}`, dcs)
+      await server.start()
       return server
     }
     const servers: PatroniServer[] = []
@@ -87,10 +95,53 @@ export class PatroniServer extends PostgresServer {
 
   override async kill(): Promise<void> {
     this.#patroni?.signal('SIGKILL')
-    const [pid] = readFileSync(join(this.folder, 'data/postmaster.pid'), 'utf8').split('\n')
-    process.kill(Number(pid), 'SIGKILL')
+    process.kill(this.#postmaster, 'SIGKILL')
     // PostgreSQL writes where Patroni does.
     await this.#patroni?.ended
+  }
+
+  /** Stops every process of it where it is, as a machine that hangs does. */
+  freeze(): void {
+    this.#frozen = [this.#patroni?.pid ?? 0, this.#postmaster].flatMap((pid) => [pid, ...childrenOf(pid)])
+    for (const pid of this.#frozen) process.kill(pid, 'SIGSTOP')
+  }
+
+  /** All that `freeze` stopped goes on. */
+  thaw(): void {
+    for (const pid of this.#frozen)
+      try {
+        process.kill(pid, 'SIGCONT')
+      } catch (error) {
+        // One that was about to end has ended.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
+    this.#frozen = []
+  }
+
+  /** Stops what receives the changes of the primary. Returns what lets it go on. */
+  async freezeReceiver(): Promise<() => void> {
+    const [row] = await this.query('postgres', 'SELECT pid FROM pg_stat_wal_receiver')
+    const pid = Number(row?.pid)
+    process.kill(pid, 'SIGSTOP')
+    this.#frozen = [pid]
+    return () => this.thaw()
+  }
+
+  /** The servers, as this one's Patroni knows them. */
+  async members(): Promise<readonly Member[]> {
+    const answer = await fetch(`http://${this.api}/cluster`)
+    return ((await answer.json()) as { members: Member[] }).members
+  }
+
+  /** Makes another server the leader; this one is the leader now. */
+  async switchOver(candidate: PatroniServer): Promise<void> {
+    const body = JSON.stringify({ leader: this.name, candidate: candidate.name })
+    const answer = await fetch(`http://${this.api}/switchover`, { method: 'POST', body })
+    if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`)
+  }
+
+  get #postmaster(): number {
+    return Number(readFileSync(join(this.folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   }
 
   /** Whether Patroni has made it the primary. */
@@ -113,13 +164,20 @@ export class PatroniServer extends PostgresServer {
     return row?.yes === true
   }
 
-  async #run(patroni: string, name: string, etcd: string, dcs: object): Promise<void> {
+  /** Starts Patroni, which starts PostgreSQL; again after `kill` or `stop`. */
+  override async start(): Promise<void> {
+    const running = startProcess(this.#command, { cwd: this.folder })
+    this.#patroni = running
+    await running.until(() => /I am \(\w+\), (the leader|a secondary)/.test(running.stderr()))
+  }
+
+  async #configure(patroni: string, etcd: string, dcs: object): Promise<void> {
     const link = await PostgresProxy.start(this.port)
     whenTheFileEnds(() => link.close())
     this.#link = link
     const { username, password: encoded } = new URL(this.url('postgres'))
     const login = { username, password: decodeURIComponent(encoded) }
-    const api = `127.0.0.1:${await freePort()}`
+    const { api, name } = this
     const file = join(this.folder, 'patroni.json')
     const configuration = {
       ...{ name, scope: 'portcullis', etcd3: { hosts: etcd } },
@@ -135,6 +193,8 @@ export class PatroniServer extends PostgresServer {
         bin_dir: this.programs,
         data_dir: join(this.folder, 'data'),
         pgpass: join(this.folder, 'pgpass'),
+        // A primary that was away comes back as a standby.
+        use_pg_rewind: true,
         authentication: { superuser: login, replication: login },
         parameters: { unix_socket_directories: this.folder, shared_buffers: '32MB' },
         pg_hba: ['all', 'replication'].map((what) => `host ${what} all 127.0.0.1/32 scram-sha-256`),
@@ -148,9 +208,16 @@ export class PatroniServer extends PostgresServer {
       ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
       ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override'],
     ]
-    const running = startProcess([...(as ?? []), patroni, file], { cwd: this.folder })
-    this.#patroni = running
-    whenTheFileEnds(() => this.stop())
-    await running.until(() => /I am \(\w+\), (the leader|a secondary)/.test(running.stderr()))
+    this.#command = [...(as ?? []), patroni, file]
+    whenTheFileEnds(() => {
+      this.thaw()
+      return this.stop()
+    })
   }
+}
+
+/** The processes that a process has started, and those that these have. */
+function childrenOf(pid: number): number[] {
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
+  return list.filter((child) => child > 0).flatMap((child) => [child, ...childrenOf(child)])
 }

@@ -5,33 +5,30 @@ import { type RunningProcess, startProcess } from '../processes/processes.ts'
 import { freePort, newFolder } from '../suite/resources.ts'
 import { type PostgresServer, userForServers } from './server.ts'
 
+/** After what a session of the server may go to another connection. */
+export type PoolMode = 'session' | 'transaction' | 'statement'
+
 export class PgBouncer {
   readonly port: number
   readonly #program: string
   readonly #folder = newFolder()
-  readonly #mode: 'session' | 'transaction'
   #process: RunningProcess | undefined
 
-  private constructor(programs: string, port: number, mode: 'session' | 'transaction') {
+  private constructor(programs: string, port: number) {
     this.#program = join(programs, 'pgbouncer')
     this.port = port
-    this.#mode = mode
     chmodSync(this.#folder, 0o755)
   }
 
   /** @param programs folder of the program */
-  static async start(
-    programs: string,
-    server: PostgresServer,
-    mode: 'session' | 'transaction',
-  ): Promise<PgBouncer> {
-    const bouncer = new PgBouncer(programs, await freePort(), mode)
-    await bouncer.start(server)
+  static async start(programs: string, server: PostgresServer, mode: PoolMode): Promise<PgBouncer> {
+    const bouncer = new PgBouncer(programs, await freePort())
+    await bouncer.start(server, mode)
     return bouncer
   }
 
   /** Starts it, again after `stop`, in front of that server. */
-  async start(server: PostgresServer): Promise<void> {
+  async start(server: PostgresServer, mode: PoolMode): Promise<void> {
     const { username, password } = new URL(server.url('postgres'))
     const users = join(this.#folder, 'users.txt')
     const settings = join(this.#folder, 'pgbouncer.ini')
@@ -47,7 +44,7 @@ export class PgBouncer {
         'unix_socket_dir =',
         'auth_type = scram-sha-256',
         `auth_file = ${users}`,
-        `pool_mode = ${this.#mode}`,
+        `pool_mode = ${mode}`,
         'default_pool_size = 20',
         '',
       ].join('\n'),
