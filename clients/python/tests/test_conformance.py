@@ -44,6 +44,7 @@ from portcullis_client._values import (
 )
 from portcullis_client.gen.portcullis.v1 import authorization_pb2 as wire
 from portcullis_client.gen.portcullis.v1 import decision_pb2 as decision
+from portcullis_client.gen.portcullis.v1.matrix_pb2 import TokenPlace
 
 from .conftest import SUITE
 
@@ -131,14 +132,17 @@ def test_routes() -> None:
 
 @pytest.mark.parametrize("line", list(lines("credentials")), ids=lambda line: line["name"])
 def test_credentials(line: dict[str, Any]) -> None:
-    kinds = [name.partition(": ") for name in line["names"]]
-    carriers = Carriers((header, scheme) for header, _, scheme in kinds)
+    named = [name.partition(": ") for name in line.get("names", [])]
+    places = [{"header": header, "scheme": scheme} for header, _, scheme in named] + line.get("places", [])
+    carriers = Carriers(
+        TokenPlace(**{**({"scheme": "Basic"} if "basic" in place else {}), **place}) for place in places
+    )
     pairs = pairs_of(line["headers"])
     if "fault" in line:
         expected = line["fault"]
     else:
-        header, value, *scheme = line["found"]
-        expected = Found(" ".join([header, *scheme]), str(value_of(value)))
+        header, value, *others = line["found"]
+        expected = Found(" ".join([header, *others]), str(value_of(value)))
     assert find_credential(header_pairs(pairs), carriers) == expected
 
 
@@ -202,7 +206,9 @@ class Player:
             if isinstance(recalled, Ask):
                 return "ask"
             said = {"allowed": recalled.allowed, "reason": recalled.reason, "message": recalled.message}
-            return said if recalled.route is None else {**said, "route": route_value(recalled.route)}
+            advice = {"advice": list(recalled.advice)} if recalled.advice else {}
+            route = {} if recalled.route is None else {"route": route_value(recalled.route)}
+            return {**said, **advice, **route}
         ask = self.asked[step["learn"]["of"]]
         assert isinstance(ask, Ask)
         response = self.answer(step["learn"])
@@ -339,6 +345,12 @@ def test_denials() -> None:
         assert denial.status == row["status"]
         assert dict(denial.headers) == row["headers"]
         assert json.loads(denial.body) == row["body"]
+
+
+def test_a_sidecar_of_the_release_before_says_only_whether_kinds_are_issuable() -> None:
+    kinds = [decision.AcceptedKind(issuable=True), decision.AcceptedKind(issuable=False)]
+    answer = check_answer(wire.CheckResponse(accepted=kinds), False)
+    assert [each.obtained for each in answer.accepted] == ["issue", "control_panel"]
 
 
 @pytest.mark.parametrize("row", list(lines("sending")), ids=lambda row: row["name"])

@@ -321,11 +321,22 @@ def _reason_that_is_missing(rules: wire.Rules) -> None:
     del rules.cells[0].reasons[0]
 
 
+def _kind_without_places(rules: wire.Rules) -> None:
+    del rules.matrix.token_kinds[0].places[:]
+
+
 @pytest.mark.parametrize(
     "damage",
-    [_no_rows, _no_row_for_unknown_apis, _row_without_a_kind, _cell_that_does_not_exist, _reason_that_is_missing],
+    [
+        _no_rows,
+        _no_row_for_unknown_apis,
+        _row_without_a_kind,
+        _cell_that_does_not_exist,
+        _reason_that_is_missing,
+        _kind_without_places,
+    ],
 )
-def test_rules_with_a_cell_missing_are_refused(damage: Callable[[wire.Rules], None]) -> None:
+def test_rules_with_a_cell_or_a_place_missing_are_refused(damage: Callable[[wire.Rules], None]) -> None:
     rules = shipped()
     assert rules.apis[0].api == ""
     damage(rules)

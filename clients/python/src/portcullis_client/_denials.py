@@ -39,6 +39,8 @@ def denial_of(answer: CheckAnswer, hide_others: bool = False) -> Denial:
             "header": each.header,
             **({"scheme": each.scheme} if each.scheme else {}),
             "issuable": each.issuable,
+            "obtained": each.obtained,
+            **({"link": each.link} if each.link else {}),
         }
         for each in answer.accepted
     ]

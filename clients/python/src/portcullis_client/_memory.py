@@ -78,7 +78,7 @@ class Ask:
 class _Holder:
     """The common fields of the tokens of one holder, scope and kind."""
 
-    #: The header that they came in, and the scheme before them, in lower case.
+    #: The header that they came in, the scheme before them and the part of Basic, in lower case.
     carrier: str
     kind: str
     account: str
@@ -367,6 +367,7 @@ class Memory:
             header=words.header,
             scheme=words.scheme,
             accepted=() if allowed else rules.accepted(api),
+            advice=words.advice,
             digest=rules.digest,
             strict=rules.strict,
             rules_digest=rules.rules_digest,

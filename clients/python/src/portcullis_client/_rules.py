@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ._routes import Routes
-from ._values import AcceptedKind, Scope, Verdict, reason_name, scope_value
+from ._values import AcceptedKind, Scope, Verdict, accepted_kind, reason_name, scope_value
 from .gen.portcullis.v1 import authorization_pb2 as wire
+from .gen.portcullis.v1.matrix_pb2 import TokenPlace
 
 #: The faults of a credential, in the order in which a cell has their reasons.
 FAULTS = (
@@ -29,6 +31,8 @@ PLACES = 12 + len(FAULTS)
 READY_MAX = 1_000
 
 _TOKEN = re.compile(r"[\x21-\x7e]+\Z").match
+#: No control character (RFC 7617 §2). Bytes outside of ASCII may be anything.
+_BASIC = re.compile(r"(?P<user>[^\x00-\x1f\x7f:]*):(?P<password>[^\x00-\x1f\x7f]*)\Z").match
 
 
 class WrongSidecar(Exception):
@@ -38,38 +42,48 @@ class WrongSidecar(Exception):
 @dataclass(frozen=True, slots=True)
 class _Kind:
     column: int
-    title: str
+    #: A token of the kind and where it belongs, for a sentence.
+    described: str
     header: str
     #: Before a token in that header; empty: it has the token alone.
     scheme: str
-    #: The prefix of tokens; empty: it does not identify them.
-    prefix: str
+    #: Each carrier of its tokens, and their prefix there. An empty one does not identify them.
+    places: tuple[tuple[str, str], ...]
 
-    def belongs(self) -> str:
-        """Where a token of the kind belongs, for a sentence."""
-        start = f"{self.scheme} {self.prefix}…".strip() if self.prefix else self.scheme
-        return f"{self.header}: {start}" if start else self.header
+
+def carrier_of(place: TokenPlace) -> str:
+    """The carrier of a token: a header, the scheme before the token in it, and the part of Basic. In lower case."""
+    return " ".join(ascii_lower(word) for word in (place.header, place.scheme, place.basic) if word)
 
 
 class Carriers:
-    """The carrier of a token: a header, or a header and the scheme before the token in it. In lower case."""
+    """The carriers of tokens, and what stands in each."""
 
-    def __init__(self, kinds: Iterable[tuple[str, str]]) -> None:
-        """From the header and the scheme of each kind. An empty scheme: the header has the token alone."""
+    def __init__(self, places: Iterable[TokenPlace]) -> None:
         #: Spelling of a header → its name in lower case.
         self.names: dict[str, str] = {}
-        #: Header → scheme → what carries the token then.
+        #: Header → scheme → what carries the token then, without the part of Basic.
         self.of: dict[str, dict[str, str]] = {}
-        #: Header → the two usual spellings of each scheme in it → the same. Without headers that have none.
+        #: Header → the two usual spellings of each scheme in it but Basic → the same. Without headers that have none.
         self.spelled: dict[str, dict[str | bytes, str]] = {}
-        for header, scheme in kinds:
-            lower, lower_scheme = ascii_lower(header), ascii_lower(scheme)
-            self.names[header] = self.names[lower] = lower
-            carrier = f"{lower} {lower_scheme}" if scheme else lower
-            self.of.setdefault(lower, {})[lower_scheme] = carrier
-            if scheme:
-                spelled = self.spelled.setdefault(lower, {})
-                for spelling in (scheme, lower_scheme):
+        #: Header and Basic → each part that may be the token → the prefixes of tokens there.
+        self.parts: dict[str, dict[str, tuple[str, ...]]] = {}
+        #: Carrier → the header that must come with its tokens.
+        self.companions: dict[str, str] = {}
+        for place in places:
+            header, scheme = ascii_lower(place.header), ascii_lower(place.scheme)
+            carrier = f"{header} {scheme}" if scheme else header
+            self.names[place.header] = self.names[header] = header
+            self.of.setdefault(header, {})[scheme] = carrier
+            companion = getattr(place, "with")
+            if companion:
+                self.companions[carrier_of(place)] = ascii_lower(companion)
+            if place.basic:
+                parts = self.parts.setdefault(carrier, {})
+                parts[place.basic] = (*parts.get(place.basic, ()), place.prefix)
+            elif scheme:
+                spelled = self.spelled.setdefault(header, {})
+                for spelling in (place.scheme, scheme):
                     spelled[spelling] = spelled[spelling.encode()] = carrier
 
     def find(self, header: str, value: str) -> Found | str:
@@ -84,7 +98,31 @@ class Carriers:
         token = token.lstrip(" ")
         if not token:
             return "CREDENTIAL_MISSING"
+        if carrier in self.parts:
+            return _token_of_basic(carrier, self.parts[carrier], token)
         return Found(carrier, token) if _TOKEN(token) else "CREDENTIAL_MALFORMED"
+
+
+def _token_of_basic(carrier: str, parts: Mapping[str, tuple[str, ...]], text: str) -> Found | str:
+    """The part that is not empty; of two, the one that begins as tokens there do. Or says what is wrong."""
+    try:
+        decoded = base64.b64decode(text)
+    except ValueError:
+        return "CREDENTIAL_MALFORMED"
+    values = _BASIC(decoded.decode("latin-1"))
+    # The decoder is lenient. Only the one right way to write the bytes counts, which all readers read alike.
+    if values is None or base64.b64encode(decoded).decode() != text:
+        return "CREDENTIAL_MALFORMED"
+    sent = [part for part in parts if values[part]]
+    if not sent:
+        return "CREDENTIAL_MISSING"
+    if len(sent) > 1:
+        sent = [part for part in sent if values[part].startswith(parts[part])]
+        if len(sent) > 1:
+            return "CREDENTIAL_AMBIGUOUS"
+    if not sent or not _TOKEN(values[sent[0]]):
+        return "CREDENTIAL_MALFORMED"
+    return Found(f"{carrier} {sent[0]}", values[sent[0]])
 
 
 class Words(NamedTuple):
@@ -95,35 +133,41 @@ class Words(NamedTuple):
     header: str
     #: Before the token in that header; empty: the token alone.
     scheme: str
+    advice: tuple[str, ...] = ()
 
 
 class Rules:
     """The sidecar's answer in each cell, for each question that the rules distinguish."""
 
     def __init__(self, rules: wire.Rules) -> None:
-        """Raises ``WrongSidecar`` where a cell is missing."""
+        """Raises ``WrongSidecar`` where a cell is missing, or the places of a kind are."""
         matrix = rules.matrix
         self.digest: str = matrix.digest
         self.strict: bool = matrix.strict
         self.rules_digest: str = matrix.rules_digest
-        self.carriers = Carriers((kind.header, kind.scheme) for kind in matrix.token_kinds)
+        if not all(kind.places for kind in matrix.token_kinds):
+            raise WrongSidecar("its rules do not have a place for each kind")
+        self.carriers = Carriers(place for kind in matrix.token_kinds for place in kind.places)
         #: Spelling of a header that carries credentials → its name in lower case.
         self.names = self.carriers.names
-        #: Header → the usual spellings of each scheme in it → what carries the token. Without headers that have none.
+        #: Header → the usual spellings of each scheme in it but Basic → what carries the token. Without headers that
+        #: have none.
         self.schemes = self.carriers.spelled
         self._kinds: dict[str, _Kind] = {}
         self._levels: list[tuple[AcceptedKind, int]] = []
         for index, kind in enumerate(matrix.token_kinds):
-            self._kinds[kind.id] = _Kind(index + 1, kind.title, kind.header, kind.scheme, kind.prefix)
-            place = 8 if kind.scope_level == "project" else 4
-            self._levels.append((AcceptedKind(kind.id, kind.header, kind.issuable, kind.scheme), place))
+            places = tuple((carrier_of(place), place.prefix) for place in kind.places)
+            self._kinds[kind.id] = _Kind(index + 1, kind.described, kind.header, kind.scheme, places)
+            self._levels.append((accepted_kind(kind.id, kind), 8 if kind.scope_level == "project" else 4))
+        # `recalled` looks at one header. It finds none where another one must come with it.
+        names = {} if self.carriers.companions else self.names
         #: Lengths of the names of these headers.
-        self.lengths = frozenset(map(len, self.names))
+        self.lengths = frozenset(map(len, names))
         #: Each spelling that was seen of a name with such a length → its header; empty: another one.
         self.spellings: dict[str | bytes, str] = {}
         #: These headers in the ``environ`` of WSGI.
         self.variables = tuple(
-            (f"HTTP_{lower.upper().replace('-', '_')}", lower) for lower in dict.fromkeys(self.names.values())
+            (f"HTTP_{lower.upper().replace('-', '_')}", lower) for lower in dict.fromkeys(names.values())
         )
         #: API → kind → what is answered in each place of the cell, once it was said.
         self.ready: dict[str, dict[str, list[Verdict | None]]] = {}
@@ -139,6 +183,7 @@ class Rules:
         #: ``None``: the sidecar must be asked about each request.
         self.routes = Routes(rules.exact_routes) if rules.HasField("exact_routes") else None
         self._allowed: dict[tuple[str, str], Words] = {}
+        self._notes = {(row.api, note.kind): (note.text,) for row in rules.apis for note in row.notes}
 
     def reason(self, api: str, kind: str, place: int) -> str:
         """The answer of the rules in a place of a cell."""
@@ -160,14 +205,15 @@ class Rules:
         self.ready.setdefault(api, {}).setdefault(kind, [None] * PLACES)[place] = verdict
 
     def words_of_allowed(self, api: str, kind: str) -> Words:
-        """The words where the API accepts the kind."""
+        """The words where the API accepts the kind, or needs no token."""
         words = self._allowed.get((api, kind))
         if words is None:
             known = self._kinds.get(kind)
-            title, belongs = (known.title, known.belongs()) if known else ("", "")
-            article = "an" if title[:1].lower() in "aeiou" and title else "a"
-            message = f"`{api}` accepts {article} {title} in `{belongs}`"
-            words = Words(message, known.header, known.scheme) if known else Words(message, "", "")
+            if known is None:
+                words = Words(f"`{api}` needs no token", "", "")
+            else:
+                message, note = f"`{api}` accepts {known.described}", self._notes.get((api, kind), ())
+                words = Words(message, known.header, known.scheme, note)
             # Only an API of the matrix can be allowed, so this is bounded.
             self._allowed[api, kind] = words
         return words
@@ -211,8 +257,7 @@ class Rules:
         known = self._kinds.get(kind)
         if known is None:
             return True
-        carrier = self.carriers.of[ascii_lower(known.header)][ascii_lower(known.scheme)]
-        return carrier == found.carrier and found.value.startswith(known.prefix)
+        return any(carrier == found.carrier and found.value.startswith(prefix) for carrier, prefix in known.places)
 
     def spelling(self, name: str | bytes) -> str:
         """The header with that name, in lower case; empty: it carries no credential."""
@@ -259,7 +304,7 @@ def place_of(scope: Scoped, target: Scoped | None) -> int:
 class Found:
     """The one credential among the headers."""
 
-    #: Its header, and the scheme before it, in lower case.
+    #: Its header, the scheme before it and the part of Basic, in lower case.
     carrier: str
     value: str
 
@@ -283,7 +328,13 @@ def find_credential(headers: Sequence[tuple[str, str]], carriers: Carriers) -> F
     header, value = found[0]
     if len(found) > 1 or "," in value:
         return "CREDENTIAL_AMBIGUOUS"
-    return carriers.find(header, value)
+    only = carriers.find(header, value)
+    companion = carriers.companions.get(only.carrier) if isinstance(only, Found) else None
+    if companion is not None:
+        beside = [value.strip(" \t") for name, value in headers if ascii_lower(name) == companion]
+        if len(beside) != 1 or beside[0] == "":
+            return "CREDENTIAL_MALFORMED"
+    return only
 
 
 def ascii_lower(name: str) -> str:

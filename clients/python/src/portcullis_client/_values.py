@@ -12,6 +12,7 @@ from google.protobuf import duration_pb2
 from ._errors import PortcullisError
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import decision_pb2 as decision
+from .gen.portcullis.v1 import matrix_pb2 as matrix
 
 #: Headers of a request: pairs, names with their values, or the ``environ`` of WSGI. A name with several values is a
 #: repeated header. Bytes are those that arrived.
@@ -102,6 +103,10 @@ class AcceptedKind:
     issuable: bool
     #: Before the token in that header, for example ``Bearer``; empty: the token alone.
     scheme: str = ""
+    #: How a token is obtained: ``issue``, by ``issue``; ``control_panel``, by a person; ``elsewhere``, not from here.
+    obtained: str = ""
+    #: Where a person obtains one or reads how; empty: the matrix does not say.
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +196,7 @@ class CheckAnswer:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Recommendations. An answer from memory has none."""
+        """Recommendations, and the note of the matrix about this API and kind. An answer from memory has the note."""
         return self._verdict.advice
 
     @property
@@ -309,7 +314,7 @@ def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: b
         message=response.message,
         header=response.header,
         scheme=response.scheme,
-        accepted=tuple(AcceptedKind(each.kind, each.header, each.issuable, each.scheme) for each in response.accepted),
+        accepted=tuple(accepted_kind(each.kind, each) for each in response.accepted),
         conflicts=tuple(each.id for each in response.conflicts),
         advice=tuple(response.advice),
         digest=response.digest,
@@ -321,6 +326,13 @@ def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: b
     )
     token = verified_token(response.token) if response.HasField("token") else None
     return CheckAnswer(verdict, token) if route is None else RoutedAnswer(verdict, token, route)
+
+
+def accepted_kind(kind: str, said: decision.AcceptedKind | matrix.TokenKind) -> AcceptedKind:
+    """A kind that an API accepts, as an answer or the matrix describes it."""
+    # A sidecar of the release before does not say it, and knows no kinds that are obtained elsewhere.
+    obtained = said.obtained or ("issue" if said.issuable else "control_panel")
+    return AcceptedKind(kind, said.header, said.issuable, said.scheme, obtained, said.link)
 
 
 def route_value(response: wire.CheckResponse) -> FoundRoute | None:
