@@ -15,7 +15,7 @@ public final class Answer {
   private final boolean isAllowed;
   private final Reason reason;
 
-  /** Null: the request may pass, and nothing was asked. */
+  /** Null: the API accepts the kind, and nothing was asked. */
   private final Said said;
 
   /** Of memory; null: the sidecar gave the answer. */
@@ -33,11 +33,16 @@ public final class Answer {
   /** Of memory; null: the question had no request, or the sidecar gave the answer. */
   private final Route route;
 
-  /** The words of the sidecar: all of an answer, or the words of a denial. */
+  /** All of an answer of the sidecar; or the words of a denial, or where no token is needed. */
   record Said(CheckResponse response, String message, String header, String scheme) {
     /** The words of a denial. */
     static Said wordsOf(CheckResponse response) {
       return new Said(null, response.getMessage(), response.getHeader(), response.getScheme());
+    }
+
+    /** The words where an API needs no token. */
+    static Said needless(String api) {
+      return new Said(null, "`" + api + "` needs no token", "", "");
     }
   }
 
@@ -96,7 +101,7 @@ public final class Answer {
 
   /** {@return the request header for tokens of this kind} Empty: the kind is not known. */
   public String header() {
-    return said == null ? row.kind(column).header() : said.header;
+    return said == null ? row.kind(column).accepted().header() : said.header;
   }
 
   /**
@@ -104,7 +109,7 @@ public final class Answer {
    * header has the token alone.
    */
   public String scheme() {
-    return said == null ? row.kind(column).scheme() : said.scheme;
+    return said == null ? row.kind(column).accepted().scheme() : said.scheme;
   }
 
   /** {@return on a denial, every kind of token that the API accepts} */
@@ -115,9 +120,25 @@ public final class Answer {
     return said.response.getAcceptedList().stream()
         .map(
             each ->
-                new AcceptedKind(
-                    each.getKind(), each.getHeader(), each.getScheme(), each.getIssuable()))
+                AcceptedKind.of(
+                    each.getKind(),
+                    each.getHeader(),
+                    each.getScheme(),
+                    each.getIssuable(),
+                    each.getObtained(),
+                    each.getLink()))
         .toList();
+  }
+
+  /**
+   * {@return recommendations, and the note of the matrix about this API and kind} An answer from
+   * memory has the note.
+   */
+  public List<String> advice() {
+    if (said == null) {
+      return row.advice(column);
+    }
+    return row == null ? said.response.getAdviceList() : List.of();
   }
 
   /** {@return the verified token, if there is one} It is there on denials too. */
@@ -165,8 +186,8 @@ public final class Answer {
   }
 
   /**
-   * {@return the answer of the sidecar itself, with its conflicts and advice} Empty: the answer
-   * came from memory.
+   * {@return the answer of the sidecar itself, with its conflicts} Empty: the answer came from
+   * memory.
    */
   public Optional<CheckResponse> response() {
     return row != null ? Optional.empty() : Optional.of(said.response);

@@ -1,9 +1,18 @@
 package com.portcullis.client;
 
-import com.portcullis.v1.TokenKind;
-import java.util.ArrayList;
+import static java.util.function.Predicate.not;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toList;
+import static java.util.stream.Collectors.toUnmodifiableMap;
+
+import com.portcullis.v1.TokenPlace;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * A header of the matrix, and its possible content.
@@ -11,15 +20,42 @@ import java.util.List;
  * @param name in lower case; it is the place of a token that is in it alone
  * @param isBare whether a token may be in it alone
  * @param schemes that may be before a token
+ * @param companions the header that must come with a token, by the place of the token
  */
-record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
+record CredentialHeader(
+    String name, boolean isBare, List<Scheme> schemes, Map<String, String> companions) {
+  /**
+   * A part of the credentials of Basic that may be a token.
+   *
+   * @param name {@code user} or {@code password}
+   * @param place the header, the scheme and the part, in lower case
+   * @param prefixes tokens there begin with one of these
+   */
+  record Part(String name, String place, List<String> prefixes) {
+    static Part of(String name, List<TokenPlace> places) {
+      var prefixes = places.stream().map(TokenPlace::getPrefix).toList();
+      return new Part(name, placeOf(places.get(0)), prefixes);
+    }
+
+    boolean fits(String value) {
+      return prefixes.stream().anyMatch(value::startsWith);
+    }
+  }
+
   /**
    * A scheme that may be before a token.
    *
    * @param lower the scheme in lower case
    * @param place the header and the scheme, in lower case
+   * @param parts of Basic that may be the token; empty: it is what stands there
    */
-  record Scheme(String lower, String place) {
+  record Scheme(String lower, String place, List<Part> parts) {
+    static Scheme of(String lower, List<TokenPlace> places) {
+      var parts = grouped(places, TokenPlace::getBasic);
+      parts.remove("");
+      return new Scheme(lower, placeOf(places.get(0)), listOf(parts, Part::of));
+    }
+
     /** Schemes are ASCII. No other letter may become one of them in lower case. */
     boolean isBefore(int end, String value) {
       if (end != lower.length()) {
@@ -34,27 +70,45 @@ record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
     }
   }
 
-  /** The headers of kinds of token, each once. Their texts are interned. */
-  static CredentialHeader[] of(List<TokenKind> kinds) {
-    var headers = new LinkedHashMap<String, CredentialHeader>();
-    for (var kind : kinds) {
-      var name = Ascii.lowerCase(kind.getHeader()).intern();
-      var known = headers.getOrDefault(name, new CredentialHeader(name, false, List.of()));
-      headers.put(name, known.with(Ascii.lowerCase(kind.getScheme())));
-    }
-    return headers.values().toArray(CredentialHeader[]::new);
+  /** The headers of places, each once. Their texts are interned. */
+  static CredentialHeader[] of(List<TokenPlace> places) {
+    return listOf(grouped(places, TokenPlace::getHeader), CredentialHeader::of)
+        .toArray(CredentialHeader[]::new);
   }
 
-  private CredentialHeader with(String scheme) {
-    if (scheme.isEmpty()) {
-      return new CredentialHeader(name, true, schemes);
-    }
-    if (schemes.stream().anyMatch(each -> each.lower.equals(scheme))) {
-      return this;
-    }
-    var more = new ArrayList<>(schemes);
-    more.add(new Scheme(scheme, (name + " " + scheme).intern()));
-    return new CredentialHeader(name, isBare, List.copyOf(more));
+  private static CredentialHeader of(String name, List<TokenPlace> places) {
+    var schemes = grouped(places, TokenPlace::getScheme);
+    var isBare = schemes.remove("") != null;
+    var companions =
+        places.stream()
+            .filter(each -> !each.getWith().isEmpty())
+            .collect(
+                toUnmodifiableMap(
+                    CredentialHeader::placeOf, TokenPlace::getWith, (one, other) -> other));
+    return new CredentialHeader(name.intern(), isBare, listOf(schemes, Scheme::of), companions);
+  }
+
+  /** The name of a place: the header, the scheme and the part of Basic, in lower case. */
+  static String placeOf(TokenPlace place) {
+    return Stream.of(place.getHeader(), place.getScheme(), place.getBasic())
+        .filter(not(String::isEmpty))
+        .map(Ascii::lowerCase)
+        .collect(joining(" "))
+        .intern();
+  }
+
+  private static Map<String, List<TokenPlace>> grouped(
+      List<TokenPlace> places, Function<TokenPlace, String> word) {
+    return places.stream()
+        .collect(
+            groupingBy(each -> Ascii.lowerCase(word.apply(each)), LinkedHashMap::new, toList()));
+  }
+
+  private static <T> List<T> listOf(
+      Map<String, List<TokenPlace>> groups, BiFunction<String, List<TokenPlace>, T> made) {
+    return groups.entrySet().stream()
+        .map(each -> made.apply(each.getKey(), each.getValue()))
+        .toList();
   }
 
   /**

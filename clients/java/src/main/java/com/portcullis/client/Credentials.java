@@ -4,8 +4,17 @@ import static com.portcullis.client.Reason.CREDENTIAL_AMBIGUOUS;
 import static com.portcullis.client.Reason.CREDENTIAL_MALFORMED;
 import static com.portcullis.client.Reason.CREDENTIAL_MISSING;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Pattern;
+
 /** Finds the credential among the headers of a request (clients/conformance, "Credentials"). */
 final class Credentials {
+  /** No control character (RFC 7617 §2). Bytes outside of ASCII may be anything. */
+  private static final Pattern BASIC =
+      Pattern.compile("(?<user>[^\\x00-\\x1f\\x7f:]*):(?<password>[^\\x00-\\x1f\\x7f]*)");
+
   /** Values of credential headers. */
   private int count;
 
@@ -21,10 +30,13 @@ final class Credentials {
   String token;
 
   /**
-   * Where it is: its header, and the scheme before it, in lower case. Null: there is no token, or
-   * more than one, or it is in none of the places of the matrix.
+   * Where it is: its header, the scheme before it and the part of Basic, in lower case. Null: there
+   * is no token, or more than one, or it is in none of the places of the matrix.
    */
   String place;
+
+  /** The fault of the credentials of Basic, or of a token without its other header; null: none. */
+  private Reason fault;
 
   /** The credentials in these headers. */
   Credentials(CredentialHeader[] places, Headers headers) {
@@ -47,6 +59,9 @@ final class Credentials {
     }
     if (count == 1 && !isOneEmpty) {
       find(header);
+      if (isOne() && !isComplete(header, headers)) {
+        fault = CREDENTIAL_MALFORMED;
+      }
     }
   }
 
@@ -61,6 +76,9 @@ final class Credentials {
         }
         token = value.substring(end);
         place = scheme.place();
+        if (!scheme.parts().isEmpty() && !token.isEmpty()) {
+          decode(scheme.parts());
+        }
         return;
       }
     }
@@ -70,9 +88,55 @@ final class Credentials {
     }
   }
 
+  /** Of two parts of Basic that are not empty, the token is the one that begins as tokens there. */
+  private void decode(List<CredentialHeader.Part> parts) {
+    var credentials = BASIC.matcher(decoded(token));
+    if (!credentials.matches()) {
+      fault = CREDENTIAL_MALFORMED;
+      return;
+    }
+    var sent = parts.stream().filter(each -> !credentials.group(each.name()).isEmpty()).toList();
+    var fitting =
+        sent.size() < 2
+            ? sent
+            : sent.stream().filter(each -> each.fits(credentials.group(each.name()))).toList();
+    if (fitting.size() == 1) {
+      place = fitting.get(0).place();
+      token = credentials.group(fitting.get(0).name());
+    } else if (sent.isEmpty()) {
+      fault = CREDENTIAL_MISSING;
+    } else {
+      fault = fitting.isEmpty() ? CREDENTIAL_MALFORMED : CREDENTIAL_AMBIGUOUS;
+    }
+  }
+
+  /**
+   * The bytes in Base64, each as a character; empty: it is not Base64. The decoder is lenient. Only
+   * the one right way to write the bytes counts, which all readers read alike.
+   */
+  private static String decoded(String text) {
+    try {
+      var bytes = Base64.getDecoder().decode(text);
+      var isRight = Base64.getEncoder().encodeToString(bytes).equals(text);
+      return isRight ? new String(bytes, StandardCharsets.ISO_8859_1) : "";
+    } catch (IllegalArgumentException error) {
+      return "";
+    }
+  }
+
+  /** Whether the header that must come with the token has come, once and with a value. */
+  private boolean isComplete(CredentialHeader header, Headers headers) {
+    var companion = header.companions().get(place);
+    if (companion == null) {
+      return true;
+    }
+    var values = headers.values(companion);
+    return values.size() == 1 && !trimmed(values.iterator().next()).isEmpty();
+  }
+
   /** Whether there is one token, of which nothing else is known yet. */
   boolean isOne() {
-    return place != null && !token.isEmpty();
+    return fault == null && place != null && !token.isEmpty();
   }
 
   /** The fault of the credential; null: there is none. */
@@ -86,6 +150,9 @@ final class Credentials {
     // A token that is known came through here once, so this is not done again for it.
     if (value.indexOf(',') >= 0) {
       return CREDENTIAL_AMBIGUOUS;
+    }
+    if (fault != null) {
+      return fault;
     }
     if (place == null) {
       return CREDENTIAL_MALFORMED;

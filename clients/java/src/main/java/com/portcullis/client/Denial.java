@@ -114,6 +114,9 @@ record Denial(
         + (each.scheme().isEmpty() ? "" : ",\"scheme\":" + quoted(each.scheme()))
         + ",\"issuable\":"
         + each.issuable()
+        + ",\"obtained\":"
+        + quoted(each.obtained())
+        + (each.link().isEmpty() ? "" : ",\"link\":" + quoted(each.link()))
         + "}";
   }
 

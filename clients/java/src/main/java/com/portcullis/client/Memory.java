@@ -109,7 +109,7 @@ final class Memory {
    * The knowledge of the memory about a question that it cannot answer.
    *
    * @param kind of the token, if it is known; else empty
-   * @param place of the token: its header, and the scheme before it
+   * @param place of the token: its header, the scheme before it and the part of Basic
    * @param value null: there is no token to learn
    * @param route what the routes that are known say of the request; null: nothing
    * @param isFollowed whether the answer will probably be remembered, so that others may wait for
@@ -185,6 +185,9 @@ final class Memory {
       return null;
     }
     var reason = row.reason(0, Rules.situationOfFault(fault));
+    if (reason == Reason.ALLOWED) {
+      return new Answer(true, reason, Answer.Said.needless(api), row, 0, null, false, route);
+    }
     return denial(api, "", reason, row, 0, null, false, route);
   }
 

@@ -1,10 +1,17 @@
 package com.portcullis.client;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.toList;
+
 import com.portcullis.v1.ApiCells;
+import com.portcullis.v1.CellNote;
 import com.portcullis.v1.CheckResponse;
 import com.portcullis.v1.TokenKind;
+import com.portcullis.v1.TokenPlace;
 import com.portcullis.v1.VerifiedToken;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,34 +38,29 @@ final class Rules {
    * A kind of token of the matrix.
    *
    * @param id is interned, as those of known tokens
-   * @param scheme before a token in that header; empty: the header has the token alone
-   * @param prefix of tokens; empty: it does not identify them
+   * @param described a token of the kind and where it belongs, for a sentence
+   * @param places the prefixes of its tokens in each place; an empty one does not identify them
    * @param level where the situations of its level begin
    */
   record Kind(
       String id,
-      String title,
-      String header,
-      String scheme,
-      String prefix,
+      String described,
+      Map<String, List<String>> places,
       int level,
-      boolean isIssuable) {
+      AcceptedKind accepted) {
     /** Whether its tokens travel so. */
     boolean carries(String at, String value) {
-      var name = Ascii.lowerCase(header);
-      var own = scheme.isEmpty() ? name : name + " " + Ascii.lowerCase(scheme);
-      return own.equals(at) && value.startsWith(prefix);
-    }
-
-    /** Where a token of the kind belongs, for a sentence. */
-    String place() {
-      var start = prefix.isEmpty() ? scheme : (scheme + " " + prefix + "…").strip();
-      return start.isEmpty() ? header : header + ": " + start;
+      return places.getOrDefault(at, List.of()).stream().anyMatch(value::startsWith);
     }
   }
 
   /** The row of an API. */
-  record Row(Rules rules, String api, Reason[][] cells, List<AcceptedKind> accepted) {
+  record Row(
+      Rules rules,
+      String api,
+      Reason[][] cells,
+      List<AcceptedKind> accepted,
+      List<CellNote> notes) {
     Reason reason(int column, int situation) {
       return cells[column][situation];
     }
@@ -68,25 +70,25 @@ final class Rules {
     }
 
     String allowedMessage(int column) {
-      var kind = kind(column);
-      var isVowel = !kind.title.isEmpty() && "aeiouAEIOU".indexOf(kind.title.charAt(0)) >= 0;
-      return "`"
-          + api
-          + "` accepts "
-          + (isVowel ? "an " : "a ")
-          + kind.title
-          + " in `"
-          + kind.place()
-          + "`";
+      return "`" + api + "` accepts " + kind(column).described;
+    }
+
+    /** The words of the matrix about the cell, besides the mark. */
+    List<String> advice(int column) {
+      return notes.stream()
+          .filter(each -> each.getKind().equals(kind(column).id))
+          .map(CellNote::getText)
+          .toList();
     }
   }
 
-  /** Rules that lack a cell. */
+  /** Rules that lack a cell, or the places of a kind. */
   static final class Incomplete extends Exception {
     private static final long serialVersionUID = 1;
 
     Incomplete() {
-      super("expected rules with a cell for each API and each kind of token");
+      super(
+          "expected rules with the places of each kind of token, and a cell for each API and kind");
     }
   }
 
@@ -109,7 +111,14 @@ final class Rules {
     routes = message.hasExactRoutes() ? new Routes(message.getExactRoutes()) : null;
     kinds =
         message.getMatrix().getTokenKindsList().stream().map(Rules::kindOf).toArray(Kind[]::new);
-    headers = CredentialHeader.of(message.getMatrix().getTokenKindsList());
+    if (Arrays.stream(kinds).anyMatch(each -> each.places.isEmpty())) {
+      throw new Incomplete();
+    }
+    headers =
+        CredentialHeader.of(
+            message.getMatrix().getTokenKindsList().stream()
+                .flatMap(each -> each.getPlacesList().stream())
+                .toList());
     var cells = new Reason[message.getCellsCount()][];
     for (var index = 0; index < cells.length; index++) {
       cells[index] =
@@ -126,10 +135,12 @@ final class Rules {
       var like = known.get(each.getCellsList());
       if (like == null) {
         var own = cellsOf(each, cells);
-        like = new Row(this, each.getApi(), own, acceptedBy(own));
+        like = new Row(this, each.getApi(), own, acceptedBy(own), List.of());
         known.put(each.getCellsList(), like);
       }
-      rows.put(each.getApi(), new Row(this, each.getApi(), like.cells, like.accepted));
+      rows.put(
+          each.getApi(),
+          new Row(this, each.getApi(), like.cells, like.accepted, each.getNotesList()));
     }
     unknown = rows.get("");
     if (unknown == null) {
@@ -139,14 +150,19 @@ final class Rules {
 
   private static Kind kindOf(TokenKind message) {
     var level = message.getScopeLevel().equals("project") ? OF_PROJECT : OF_ACCOUNT;
-    return new Kind(
-        message.getId().intern(),
-        message.getTitle(),
-        message.getHeader(),
-        message.getScheme(),
-        message.getPrefix(),
-        level,
-        message.getIssuable());
+    var accepted =
+        AcceptedKind.of(
+            message.getId(),
+            message.getHeader(),
+            message.getScheme(),
+            message.getIssuable(),
+            message.getObtained(),
+            message.getLink());
+    var places =
+        message.getPlacesList().stream()
+            .collect(
+                groupingBy(CredentialHeader::placeOf, mapping(TokenPlace::getPrefix, toList())));
+    return new Kind(message.getId().intern(), message.getDescribed(), places, level, accepted);
   }
 
   private Reason[][] cellsOf(ApiCells message, Reason[][] cells) throws Incomplete {
@@ -170,7 +186,7 @@ final class Rules {
     for (var column = 1; column < cells.length; column++) {
       var kind = kinds[column - 1];
       if (cells[column][kind.level] == Reason.ALLOWED) {
-        accepted.add(new AcceptedKind(kind.id, kind.header, kind.scheme, kind.isIssuable));
+        accepted.add(kind.accepted);
       }
     }
     return List.copyOf(accepted);

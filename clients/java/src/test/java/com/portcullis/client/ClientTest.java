@@ -383,6 +383,16 @@ class ClientTest {
   }
 
   @Test
+  void aSidecarOfTheReleaseBeforeSaysOnlyWhetherKindsAreIssuable() {
+    var response = CheckResponse.newBuilder();
+    response.addAcceptedBuilder().setIssuable(true);
+    response.addAcceptedBuilder().setIssuable(false);
+    var accepted = new Answer(response.build(), balance("")).accepted();
+    assertEquals(
+        List.of("issue", "control_panel"), accepted.stream().map(AcceptedKind::obtained).toList());
+  }
+
+  @Test
   void aReasonThatIsNotKnownDenies() {
     for (var number : List.of(-1, 0, Reason.values().length, 999)) {
       var answer =

@@ -16,7 +16,7 @@ import com.portcullis.v1.FoundRoute;
 import com.portcullis.v1.IssueResponse;
 import com.portcullis.v1.Position;
 import com.portcullis.v1.Subject;
-import com.portcullis.v1.TokenKind;
+import com.portcullis.v1.TokenPlace;
 import com.portcullis.v1.VerifiedToken;
 import com.portcullis.v1.Voided;
 import com.portcullis.v1.WatchChangesResponse;
@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.DynamicTest;
@@ -101,7 +102,9 @@ class ConformanceTest {
                     textOf(each, "kind"),
                     textOf(each, "header"),
                     textOf(each, "scheme"),
-                    each.get("issuable").getAsBoolean()))
+                    each.get("issuable").getAsBoolean(),
+                    textOf(each, "obtained"),
+                    textOf(each, "link")))
         .toList();
   }
 
@@ -195,11 +198,20 @@ class ConformanceTest {
     return Headers.of(InternalMetadata.newMetadata(bytes.toArray(byte[][]::new)));
   }
 
-  /** A kind whose tokens are in a place. */
-  private static TokenKind kindIn(String place) {
-    var parts = place.split(": ", 2);
-    var kind = TokenKind.newBuilder().setHeader(parts[0]);
-    return (parts.length > 1 ? kind.setScheme(parts[1]) : kind).build();
+  /** A place with a name, or with parts. */
+  private static TokenPlace placeOf(JsonElement place) {
+    var made = TokenPlace.newBuilder();
+    if (place.isJsonPrimitive()) {
+      var parts = place.getAsString().split(": ", 2);
+      return made.setHeader(parts[0]).setScheme(parts.length > 1 ? parts[1] : "").build();
+    }
+    var parts = place.getAsJsonObject();
+    return made.setHeader(textOf(parts, "header"))
+        .setScheme(parts.has("basic") ? "Basic" : textOf(parts, "scheme"))
+        .setPrefix(textOf(parts, "prefix"))
+        .setBasic(textOf(parts, "basic"))
+        .setWith(textOf(parts, "with"))
+        .build();
   }
 
   @TestFactory
@@ -210,22 +222,25 @@ class ConformanceTest {
                 dynamicTest(
                     textOf(line, "name"),
                     () -> {
-                      var kinds =
-                          line.getAsJsonArray("names").asList().stream()
-                              .map(name -> kindIn(name.getAsString()))
+                      var places =
+                          line
+                              .getAsJsonArray(line.has("names") ? "names" : "places")
+                              .asList()
+                              .stream()
+                              .map(ConformanceTest::placeOf)
                               .toList();
                       var pairs = pairsOf(line.getAsJsonArray("headers"));
                       for (var headers : List.of(asMap(pairs), asMetadata(pairs))) {
-                        var found = new Credentials(CredentialHeader.of(kinds), headers);
+                        var found = new Credentials(CredentialHeader.of(places), headers);
                         if (line.has("fault")) {
                           assertEquals(textOf(line, "fault"), String.valueOf(found.fault()));
                           continue;
                         }
-                        var expected = line.getAsJsonArray("found");
+                        var expected = line.getAsJsonArray("found").deepCopy();
                         assertEquals(null, found.fault());
-                        var scheme = expected.size() > 2 ? " " + expected.get(2).getAsString() : "";
-                        assertEquals(expected.get(0).getAsString() + scheme, found.place);
-                        assertEquals(valueOf(expected.get(1)), found.token);
+                        assertEquals(valueOf(expected.remove(1)), found.token);
+                        var words = expected.asList().stream().map(JsonElement::getAsString);
+                        assertEquals(words.collect(Collectors.joining(" ")), found.place);
                       }
                     }));
   }
@@ -422,6 +437,9 @@ class ConformanceTest {
       found.addProperty("allowed", answer.allowed());
       found.addProperty("reason", answer.reason().name());
       found.addProperty("message", answer.message());
+      if (!answer.advice().isEmpty()) {
+        found.add("advice", new Gson().toJsonTree(answer.advice()));
+      }
       answer.route().ifPresent(route -> found.add("route", inJson(route)));
       return found;
     }
@@ -554,7 +572,9 @@ class ConformanceTest {
                     .setKind(each.kind())
                     .setHeader(each.header())
                     .setScheme(each.scheme())
-                    .setIssuable(each.issuable()));
+                    .setIssuable(each.issuable())
+                    .setObtained(each.obtained())
+                    .setLink(each.link()));
     return Denial.of(new Answer(response.build(), question), false);
   }
 

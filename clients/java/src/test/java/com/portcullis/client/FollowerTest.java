@@ -194,6 +194,7 @@ class FollowerTest {
   private enum Damage {
     NO_ROWS(rules -> rules.clearApis()),
     NO_ROW_FOR_UNKNOWN_APIS(rules -> rules.removeApis(0)),
+    KIND_WITHOUT_PLACES(rules -> rules.getMatrixBuilder().getTokenKindsBuilder(0).clearPlaces()),
     A_KIND_THAT_A_ROW_LACKS(
         rules -> {
           var cells = rules.getApis(3).getCellsList();
@@ -216,7 +217,7 @@ class FollowerTest {
 
   @ParameterizedTest
   @EnumSource
-  void rulesWithACellMissingAreRefused(Damage damage) {
+  void rulesWithACellOrAPlaceMissingAreRefused(Damage damage) {
     var message = ConformanceTest.rulesOf("shipped").toBuilder();
     damage.damage.accept(message);
     assertThrows(Rules.Incomplete.class, () -> new Rules(message.build()));
