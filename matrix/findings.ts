@@ -64,12 +64,6 @@ export const FINDINGS = {
     means: 'The table rules a cell by one conflict, and the prose by another one.',
     fix: 'Resolve both in the same way: `portcullis matrix resolve`.',
   },
-  'second-static-kind': {
-    severity: 'error',
-    means:
-      'The control panel creates two kinds of token. A user who creates an API key does not say of which.',
-    fix: 'Leave one kind with `"by": "control_panel"`.',
-  },
   'unaccepted-kind': {
     severity: 'warning',
     means: 'No API accepts the kind of token.',

@@ -24,7 +24,6 @@ export function lintMatrix(input: MatrixInput): LintReport {
   const problems = new Problems<MatrixProblem>()
   const declared = declarationsOf(matrix, problems)
   findOpposedResolutions(matrix, problems)
-  findSecondStaticKinds(matrix, problems)
   const declarations = new NewDeclarations(matrix)
   const conflicts = deriveConflicts(matrix).map((derived) => {
     const key = subjectKey(derived)
@@ -139,22 +138,6 @@ function describe({ type, cells, apis, kinds }: DerivedConflict): string {
     ...[...apis, ...kinds].map((id) => `\`${id}\``),
   ]
   return `${type} about ${about.join(', ') || 'nothing'}`
-}
-
-/** A user creates an API key in the control panel without saying of which kind (§4.2). */
-function findSecondStaticKinds({ tokenKinds }: Matrix, problems: Problems<MatrixProblem>): void {
-  let first: string | undefined
-  for (const [index, { id, obtained }] of tokenKinds.entries()) {
-    if (obtained.by !== 'control_panel') continue
-    const earlier = first
-    if (earlier === undefined) first = id
-    else
-      problems.add(() => ({
-        code: 'second-static-kind',
-        path: pathOf(['tokenKinds', index, 'obtained', 'by']),
-        expected: `expected at most one kind that the control panel creates; \`${earlier}\` is one`,
-      }))
-  }
 }
 
 /** One cell cannot be ruled by the table and by the prose at once. */

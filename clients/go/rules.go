@@ -76,12 +76,16 @@ type rules struct {
 	routes *routes
 }
 
-var errRules = errors.New("expected rules with a cell for each API and each kind of token")
+var errRules = errors.New("expected rules with a cell for each API and each kind of token, and the places of each kind")
 
 func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 	matrix := message.GetMatrix()
 	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetExactRoutes())}
 	for _, each := range matrix.GetTokenKinds() {
+		// Of a sidecar of the release before. Without places, no token would be found in a request.
+		if len(each.GetPlaces()) == 0 {
+			return nil, errRules
+		}
 		made.addKind(each)
 	}
 	made.cells = make([]cell, len(message.GetCells()))

@@ -90,6 +90,9 @@ export class LocalRules {
   constructor(last: WireRules, coming = new ComingRules()) {
     const { matrix } = last
     if (matrix === undefined) throw new WrongSidecar('its rules have no matrix')
+    // One of the release before. Without places, no token would be found in a request.
+    if (matrix.tokenKinds.some(({ places }) => places.length === 0))
+      throw new WrongSidecar('its rules do not say where tokens travel')
     this.matrix = matrix
     coming.add(last)
     this.routes = coming.routes && new LocalRoutes(coming.routes)

@@ -1,7 +1,6 @@
 /** An API to try a token with, and what pages begin with: an example that answers at once. */
 
-import type { Matrix } from '../../engine/index.ts'
-import { fieldValue, firstPlace } from '../../engine/index.ts'
+import { fieldValue, firstPlace, type Matrix, type TokenKind } from '../../engine/index.ts'
 import type { View } from './view.ts'
 
 /**
@@ -19,9 +18,9 @@ export function contestedIn({ conflicts }: Pick<Matrix, 'conflicts'>): ReadonlyS
   return new Set(conflicts.flatMap(({ cells }) => cells.map(({ api }) => api)))
 }
 
-/** The kind that a person creates in the control panel (§4.2). */
-export function staticKind({ tokenKinds }: Matrix): string | undefined {
-  return tokenKinds.find(({ obtained }) => obtained.by === 'control_panel')?.id
+/** The kinds that a person creates in the control panel (§4.2). */
+export function staticKinds(matrix: Pick<Matrix, 'tokenKinds'> | undefined): readonly TokenKind[] {
+  return matrix?.tokenKinds.filter(({ obtained }) => obtained.by === 'control_panel') ?? []
 }
 
 /** Whether the link was shared: it names the matrix, and shows what its author saw, so no example. */

@@ -127,7 +127,7 @@ export const CALL_ERRORS = {
     NO_KIND_FOR_SCOPE: { message: 'the matrix has no token kind that can be issued with {level} scope' },
     NO_SINGLE_KIND: { message: 'no single kind of token opens all of these APIs; {plan}' },
     NO_STATIC_KIND: {
-      message: 'expected the matrix to have one token kind that is obtained by control_panel, found {count}',
+      message: 'expected the matrix to have a token kind that is obtained by control_panel, found none',
     },
     NO_SUCH_PROJECT: { message: 'account `{account}` has no project `{project}`' },
     NOT_ISSUABLE: { message: '{kind} is not issued by an API request{steps}' },

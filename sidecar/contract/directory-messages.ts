@@ -81,6 +81,7 @@ export function staticTokenMessage({
   name,
   lastFour,
   note,
+  kind,
   createdAtMs,
   revokedAtMs,
   lastUsedDay,
@@ -93,7 +94,7 @@ export function staticTokenMessage({
     createdAt: new Date(createdAtMs),
     revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
     lastUsedDay: lastUsedDay === undefined ? undefined : isoDate(lastUsedDay),
-    ...{ lastFour, note },
+    ...{ lastFour, note, kind },
   }
 }
 

@@ -168,6 +168,8 @@ export interface StaticTokenRecord {
   readonly lastFour: string
   /** A note of its holder, or empty. */
   readonly note: string
+  /** Id of its kind. */
+  readonly kind: string
   readonly createdAtMs: number
   readonly revokedAtMs: number | undefined
   /**

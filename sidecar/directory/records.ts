@@ -277,7 +277,7 @@ const USERS = `${USER_COLUMNS}
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,
-    last_used_day, last_four, note
+    last_used_day, last_four, note, kind
   FROM static_tokens JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id`
 
 function accountOf(row: Row): AccountRecord {
@@ -318,6 +318,7 @@ function staticTokenOf(row: Row): StaticTokenRecord {
     name: text(row.name),
     lastFour: text(row.last_four ?? ''),
     note: text(row.note ?? ''),
+    kind: text(row.kind),
     createdAtMs: number(row.created_at_ms),
     revokedAtMs: optionalNumber(row.revoked_at_ms),
     lastUsedDay: optionalNumber(row.last_used_day),

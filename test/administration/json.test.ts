@@ -203,8 +203,8 @@ describe('the JSON for programs', () => {
     }
     expect(tokens).toEqual(
       expect.arrayContaining([
-        { ...token, name: 'a', note: '', revoked_at: TIME },
-        { ...token, name: 'b', note: 'nightly' },
+        { ...token, name: 'a', note: '', kind: 'static_token', revoked_at: TIME },
+        { ...token, name: 'b', note: 'nightly', kind: 'static_token' },
       ]),
     )
   })

@@ -46,8 +46,8 @@ test('a static token is found by its end and its note, in the list and in the wh
   const end = made.value.slice(-4)
   const [head = '', row = ''] = (await done('static-token', 'list', '782', 'olga')).split('\n')
   expect(head.split(/ {2,}/)).toEqual([
-    ...['token_id', 'account', 'user_name', 'name', 'last_four', 'note', 'created_at', 'revoked_at'],
-    'last_used_day',
+    ...['token_id', 'account', 'user_name', 'name', 'last_four', 'note', 'kind', 'created_at'],
+    ...['revoked_at', 'last_used_day'],
   ])
   expect(row).toContain(`reporting  ${end}       monthly report  `)
   expect(await done('directory', 'show', '--data', folder)).toContain(`reporting (…${end})`)

@@ -14,10 +14,10 @@ import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /**
  * Most bytes of compressed script for a first view: of the explorer, 37 kB when this was written; and of the
- * control panel, 57 kB.
+ * control panel, 59 kB.
  */
 const EXPLORER_BYTES_MAX = 37_500
-const PANEL_BYTES_MAX = 58_000
+const PANEL_BYTES_MAX = 60_000
 
 const CONSOLE = join(ROOT, 'console/dist')
 const page = () => readFileSync(join(CONSOLE, 'explorer.html'), 'utf8')

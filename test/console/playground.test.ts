@@ -111,15 +111,6 @@ test.each<[what: string, edit: MatrixEdit, problem: object]>([
     },
     { code: 'id-unknown', path: 'statements[3].claim.apis[0]' },
   ],
-  [
-    'a second kind of the control panel',
-    {
-      type: 'change',
-      part: 'tokenKinds',
-      row: { ...smallMatrix().tokenKinds[0], obtained: { by: 'control_panel' } } as never,
-    },
-    { code: 'second-static-kind' },
-  ],
 ])('%s is refused with its code, and everything is as before', (_what, edit, problem) => {
   const begin = small()
   const before = JSON.stringify(begin)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { compareExample } from '../../console/model/compare-example.ts'
 import { planView } from '../../console/model/plan.ts'
-import { apiOpenedBy, isShared, planExample, staticKind, tryExample } from '../../console/model/sample.ts'
+import { apiOpenedBy, isShared, planExample, staticKinds, tryExample } from '../../console/model/sample.ts'
 import { readPasted, tryHeaders } from '../../console/model/try.ts'
 import { viewOf } from '../../console/model/view.ts'
 import type { Matrix } from '../../engine/index.ts'
@@ -10,7 +10,7 @@ import { compareMatrices, supportMatrix } from '../../matrix/index.ts'
 import { engine } from '../support/matrices/engines.ts'
 
 test('the API to try it with is one that the kind opens, whatever the mode is', () => {
-  expect(staticKind(supportMatrix)).toBe('static_token')
+  expect(staticKinds(supportMatrix).map(({ id }) => id)).toEqual(['static_token'])
   expect(apiOpenedBy(supportMatrix, 'static_token')).toBe('balance')
   expect(apiOpenedBy(supportMatrix, 'unknown')).toBeUndefined()
 })

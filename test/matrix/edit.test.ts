@@ -213,17 +213,6 @@ describe('a matrix whose conflicts are not as they must be', () => {
     )
   })
 
-  test('is refused where an edit makes it so', () => {
-    const row = { ...smallMatrix().tokenKinds[1], id: 'second_key' } as TokenKind
-    expect(() =>
-      editText(
-        written(() => {}),
-        tools,
-        { type: 'add', part: 'tokenKinds', row },
-      ),
-    ).toThrow(/second_key|tokenKinds\[2\]\.obtained\.by/)
-  })
-
   test('is edited where only declarations are missing, however many', () => {
     const text = written((matrix) => {
       for (let index = 0; index < 120; index++) {

@@ -70,11 +70,6 @@ const ROWS: readonly (readonly [code: FindingCode, text: string, findings: strin
     ['dead-conflict conflicts[2]', 'opposed-resolutions conflicts[2].resolution'],
   ],
   [
-    'second-static-kind',
-    plant('tokenKinds[0].obtained.by', 'control_panel'),
-    ['second-static-kind tokenKinds[1].obtained.by'],
-  ],
-  [
     'unaccepted-kind',
     JSON.stringify({ ...bare(), apis: bare().apis.map((api) => ({ ...api, accepts: ['day_pass'] })) }),
     ['unaccepted-kind tokenKinds[1]'],

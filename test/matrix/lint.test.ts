@@ -3,7 +3,7 @@
  * other.
  */
 import { expect, test } from 'vitest'
-import type { Conflict, Matrix } from '../../engine/index.ts'
+import type { Conflict } from '../../engine/index.ts'
 import {
   type DerivedConflict,
   deriveConflicts,
@@ -39,21 +39,6 @@ const OF_THE_SOURCE: readonly DerivedConflict[] = [
 
 test('exactly the seven conflicts of the source follow from the shipped rows and statements alone', () => {
   expect(deriveConflicts({ ...supportMatrix, conflicts: [] })).toEqual(OF_THE_SOURCE)
-})
-
-test('a second kind that the control panel creates is a problem, and an API key would be of neither', () => {
-  const [kind] = supportMatrix.tokenKinds.filter(({ obtained }) => obtained.by === 'control_panel')
-  const more = [1, 2].map((index) => ({ ...kind, id: `static_${index}`, header: `X-Token-${index}` }))
-  const { problems } = lintMatrix({
-    ...(supportMatrix as Matrix),
-    tokenKinds: [...supportMatrix.tokenKinds, ...(more as Matrix['tokenKinds'])],
-  })
-  expect(problems.map(problemText)).toEqual(
-    [3, 4].map(
-      (index) =>
-        `tokenKinds[${index}].obtained.by: expected at most one kind that the control panel creates; \`static_token\` is one`,
-    ),
-  )
 })
 
 test('the shipped matrix passes, with each conflict beside its declaration', () => {

@@ -129,13 +129,17 @@ pub(crate) struct Rules {
 /// Most words of denials that are kept.
 const WORDS_MAX: usize = 10_000;
 
-/// The rules lack a cell.
+/// The rules lack a cell, or the places of a kind.
 #[derive(Debug)]
 pub(crate) struct CellMissing;
 
 impl Rules {
     pub(crate) fn of(message: v1::Rules) -> Result<Rules, CellMissing> {
         let matrix = message.matrix.ok_or(CellMissing)?;
+        // Of a sidecar of the release before. Without places, no token would be found in a request.
+        if matrix.token_kinds.iter().any(|kind| kind.places.is_empty()) {
+            return Err(CellMissing);
+        }
         let kinds: Vec<Kind> = matrix.token_kinds.iter().map(kind_of).collect();
         let cells = message.cells.iter().map(cell_of).collect::<Result<Vec<_>, _>>()?;
         let mut accepted = HashMap::new();

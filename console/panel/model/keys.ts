@@ -7,6 +7,8 @@ export interface ApiKey {
   readonly name: string
   /** The end of its text; empty: it is not known. */
   readonly lastFour: string
+  /** Id of the kind of token. */
+  readonly kind: string
   readonly note: string
   readonly createdAtMs: number
   /** `undefined`: it is active. */

@@ -12,9 +12,9 @@ export interface Holder {
 }
 
 export function apiKeyOf(token: StaticToken): ApiKey {
-  const { tokenId, name, lastFour, note, createdAt, revokedAt, lastUsedDay = '' } = token
+  const { tokenId, name, lastFour, note, kind, createdAt, revokedAt, lastUsedDay = '' } = token
   return {
-    ...{ id: tokenId, name, lastFour, note, lastUsedDay },
+    ...{ id: tokenId, name, lastFour, note, kind, lastUsedDay },
     createdAtMs: msOf(createdAt) ?? 0,
     revokedAtMs: msOf(revokedAt),
   }

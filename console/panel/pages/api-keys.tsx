@@ -110,7 +110,7 @@ function KeyOnce({ added, close }: { readonly added: AddedKey; readonly close: (
       fileName={fileNameOf(key.name)}
       close={close}
     >
-      <RequestCommands place={place} />
+      <RequestCommands place={place} kind={key.kind} />
     </SecretOnce>
   )
 }

@@ -1,12 +1,15 @@
 /** Add Key → key name → Add (§4.2). */
+import { useId } from 'preact/hooks'
+import { staticKinds } from '../../model/sample.ts'
 import type { Carried } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
-import { useApi } from '../context.tsx'
+import { headline } from '../../ui/parts.tsx'
+import { useApi, usePanel } from '../context.tsx'
 import { apiErrorOf, made } from '../model/errors.ts'
 import { type ApiKey, keyNameFault, noteFault } from '../model/keys.ts'
 import { apiKeyOf } from '../model/own.ts'
 import { Dialog } from './dialog.tsx'
-import { FieldError, Form, TextField, useForm } from './form.tsx'
+import { FieldError, Form, type FormState, TextField, useForm } from './form.tsx'
 import { useUser } from './use-user.ts'
 
 /** A key with its value, which no call returns again. */
@@ -28,14 +31,23 @@ interface AddKeyDialogProps {
 export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps) {
   const { directory } = useApi()
   const { account, name: userName } = useUser()
-  const form = useForm({ name: '', note: '' }, ({ name, note }) => ({
+  const kinds = staticKinds(usePanel().rules?.matrix)
+  const form = useForm({ name: '', note: '', kind: kinds[0]?.id ?? '' }, ({ name, note }) => ({
     name: keyNameFault(name, keys),
     note: noteFault(note.trim()),
   }))
-  const submit = async ({ name, note }: { readonly name: string; readonly note: string }) => {
+  const submit = async ({
+    name,
+    note,
+    kind,
+  }: {
+    readonly name: string
+    readonly note: string
+    readonly kind: string
+  }) => {
     try {
       const { token, header, scheme, value } = await made(
-        directory.createStaticToken({ account, userName, name, note: note.trim() }),
+        directory.createStaticToken({ account, userName, name, note: note.trim(), kind }),
         unknown,
       )
       if (token !== undefined) added({ key: apiKeyOf(token), place: { header, scheme }, value })
@@ -54,6 +66,7 @@ export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps)
           hint={texts.keys.dialog.hint}
           autofocus
         />
+        {kinds.length > 1 && <KindField form={form} kinds={kinds} />}
         <TextField
           form={form}
           name="note"
@@ -63,5 +76,30 @@ export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps)
         />
       </Form>
     </Dialog>
+  )
+}
+
+interface KindFieldProps {
+  readonly form: FormState<{ readonly kind: string; readonly name: string; readonly note: string }>
+  readonly kinds: ReturnType<typeof staticKinds>
+}
+
+function KindField({ form, kinds }: KindFieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{texts.keys.dialog.kind}</label>
+      <select
+        id={id}
+        value={form.values.kind}
+        onChange={({ currentTarget }) => form.set({ kind: currentTarget.value })}
+      >
+        {kinds.map((kind) => (
+          <option key={kind.id} value={kind.id}>
+            {headline(kind.title)}
+          </option>
+        ))}
+      </select>
+    </div>
   )
 }

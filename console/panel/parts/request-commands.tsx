@@ -1,6 +1,6 @@
 /** The commands that use a token: a request with it, and the question to this sidecar. */
 
-import { apiOpenedBy, staticKind } from '../../model/sample.ts'
+import { apiOpenedBy } from '../../model/sample.ts'
 import { type Carried, checkVariable, READ_TOKEN, requestCommand } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { Command } from '../../ui/parts.tsx'
@@ -8,16 +8,15 @@ import { usePanel } from '../context.tsx'
 
 interface RequestCommandsProps {
   readonly place: Carried
-  /** Of the token; absent: the kind of static tokens. */
-  readonly kind?: string
+  /** Of the token. */
+  readonly kind: string
 }
 
 /** The token is in none of them: it is read into a variable first. */
 export function RequestCommands({ place, kind }: RequestCommandsProps) {
   // Without it a command is missing, and nothing else.
   const matrix = usePanel().rules?.matrix
-  const id = kind ?? (matrix && staticKind(matrix))
-  const api = matrix && id !== undefined ? apiOpenedBy(matrix, id) : undefined
+  const api = matrix && apiOpenedBy(matrix, kind)
   return (
     <>
       <Command title={texts.request.read} text={READ_TOKEN} hint={texts.request.readHint} />

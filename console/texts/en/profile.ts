@@ -62,6 +62,7 @@ export const texts = {
       title: 'Add Key',
       name: 'Key name',
       hint: 'Its purpose, for example the name of the program.',
+      kind: 'Kind of token',
       note: 'Note',
       noteHint: 'For a later reader: where the key is used, and who asked for it.',
       button: 'Add',

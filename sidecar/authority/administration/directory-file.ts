@@ -26,7 +26,7 @@ export interface DirectoryFile {
       readonly enabled?: boolean
       readonly owner?: boolean
       readonly roles?: readonly string[]
-      readonly static_tokens?: readonly string[]
+      readonly static_tokens?: readonly (string | { readonly name: string; readonly kind: string })[]
     }[]
   }[]
 }
@@ -232,10 +232,11 @@ class DirectoryFileChange {
     const common = await this.#common(user, roles, enabled)
     const what = [...(otherOwner ? (['owner'] as const) : []), ...common.what]
     const secrets: NewSecret[] = []
-    for (const key of static_tokens) {
+    for (const token of static_tokens) {
+      const { name: key, kind } = typeof token === 'string' ? { name: token, kind: undefined } : token
       if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
       checkName('static_tokens', key)
-      const value = await this.#maker.addStaticToken(this.#change, user, { name: key, note: '' })
+      const value = await this.#maker.addStaticToken(this.#change, user, { name: key, note: '', kind })
       this.#created.static_tokens++
       secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
     }

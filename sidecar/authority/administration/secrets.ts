@@ -3,8 +3,8 @@
  * hash.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Engine, TokenKind } from '../../../engine/index.ts'
-import { callError } from '../../base/call-error.ts'
+import type { CompiledKind, Engine } from '../../../engine/index.ts'
+import { callError, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
@@ -60,10 +60,14 @@ export class SecretMaker {
   async addStaticToken(
     change: DirectoryChange,
     user: UserRecord,
-    { name, note }: { readonly name: string; readonly note: string },
+    {
+      name,
+      note,
+      kind,
+    }: { readonly name: string; readonly note: string; readonly kind?: string | undefined },
   ): Promise<Secret> {
     const { pepper } = this.#parts
-    const { id, prefix = '' } = this.staticKind()
+    const { id, prefix = '' } = this.staticKind(kind)
     const value = newStaticToken()
     await change.addStaticToken(user, {
       kind: id,
@@ -76,13 +80,23 @@ export class SecretMaker {
     return new Secret(`${prefix}${value}`)
   }
 
-  /** The kind of token that a control panel user creates (§4.2). */
-  staticKind(): TokenKind {
+  /**
+   * The kind of token that a control panel user creates (§4.2).
+   *
+   * @param id `undefined`: the only one
+   * @throws CallError
+   */
+  staticKind(id: string | undefined): CompiledKind {
     const kinds = [...this.#parts.engine().tokenKinds.values()].filter(
       (kind) => kind.obtained.by === 'control_panel',
     )
-    const [kind] = kinds
-    if (kind === undefined || kinds.length > 1) throw callError('NO_STATIC_KIND', { count: kinds.length })
-    return kind
+    if (kinds.length === 0) throw callError('NO_STATIC_KIND', {})
+    const [only, ...more] = kinds.filter((kind) => id === undefined || kind.id === id)
+    if (only !== undefined && more.length === 0) return only
+    const ids = kinds.map((kind) => `\`${kind.id}\``).join(', ')
+    throw invalidArgument({
+      field: 'kind',
+      expected: `one of the kinds that are obtained in the control panel: ${ids}`,
+    })
   }
 }

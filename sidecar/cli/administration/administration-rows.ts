@@ -23,6 +23,7 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly allowExcludingRequester?: boolean
   readonly page?: string
   readonly note?: string
+  readonly kind?: string
   readonly oldestFirst?: boolean
 }
 
@@ -263,9 +264,14 @@ export const ROWS: readonly Row[] = [
   row(
     'static-token create <account> <user> <name>',
     'Create a static token of a control panel user, and show its value once.',
-    async (directory, [account = '', userName = '', name = ''], { note = '' }) =>
-      sendable(await directory.createStaticToken({ account, userName, name, note })),
-    { options: [new Option('--note <text>', 'what the token is for, for the list and the audit trail')] },
+    async (directory, [account = '', userName = '', name = ''], { note = '', kind = '' }) =>
+      sendable(await directory.createStaticToken({ account, userName, name, note, kind })),
+    {
+      options: [
+        new Option('--note <text>', 'what the token is for, for the list and the audit trail'),
+        new Option('--kind <kind>', 'id of its kind, if several are obtained in the control panel'),
+      ],
+    },
   ),
   row(
     'static-token list <account> <user>',

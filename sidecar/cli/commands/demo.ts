@@ -146,7 +146,7 @@ export async function prepareDemo(
 }
 
 async function populateWith(administration: Administration, engine: Engine): Promise<Demo> {
-  const hasStaticKind = staticKind(engine) !== undefined
+  const kind = staticKind(engine)?.id
   const account = String(randomInt(100_000, 1_000_000))
   const { applyFile } = await import('../../authority/administration/directory-file.ts')
   const { secrets } = await applyFile(administration, commandLine(), {
@@ -156,7 +156,7 @@ async function populateWith(administration: Administration, engine: Engine): Pro
         projects: [PROJECT],
         service_users: [{ name: SERVICE_USER, permissions: [{ scope: 'account' }] }],
         control_panel_users: [
-          { name: CONTROL_PANEL_USER, owner: true, ...(hasStaticKind && { static_tokens: ['demo'] }) },
+          { name: CONTROL_PANEL_USER, owner: true, ...(kind && { static_tokens: [{ name: 'demo', kind }] }) },
         ],
       },
     ],

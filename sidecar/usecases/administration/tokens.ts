@@ -54,6 +54,8 @@ export interface StaticTokenRequest extends OfUserRequest {
 export interface NewStaticTokenRequest extends StaticTokenRequest {
   /** Its purpose; empty or absent: none is given. */
   readonly note?: string
+  /** Id of its kind; empty or absent: the only one that is obtained in the control panel. */
+  readonly kind?: string
 }
 
 /** Selects what a user has. */
@@ -126,12 +128,13 @@ export const TOKEN_OPERATIONS = {
     },
     work: async (
       { engine, administration, change, records, subject },
-      { name, note = '' },
+      { name, note = '', kind: wanted = '' },
     ): Promise<CreatedStaticToken> => {
       const { secrets } = administration
-      const value = await secrets.addStaticToken(change, subject, { name, note })
+      const kind = wanted || undefined
+      const value = await secrets.addStaticToken(change, subject, { name, note, kind })
       const token = await staticTokenOf(records, subject, name)
-      return { token, ...carriage(engine, secrets.staticKind().id), value }
+      return { token, ...carriage(engine, token.kind), value }
     },
   }),
   listStaticTokens: listing<OfUserListRequest>()({

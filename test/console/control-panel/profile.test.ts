@@ -28,7 +28,7 @@ import { texts } from '../../../console/texts/en/profile.ts'
 import { isName } from '../../../sidecar/base/name.ts'
 
 const key = (id: string, change: Partial<ApiKey> = {}): ApiKey => ({
-  ...{ id, name: `key ${id}`, lastFour: 'Gk3x', note: '' },
+  ...{ id, name: `key ${id}`, lastFour: 'Gk3x', note: '', kind: 'static_token' },
   ...{ createdAtMs: Number(id), revokedAtMs: undefined, lastUsedDay: '' },
   ...change,
 })

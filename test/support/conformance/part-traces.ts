@@ -72,4 +72,10 @@ export const PART_TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.hear({ rules: 'routed-end' }, 'refused')
     trace.asked()
   },
+  'rules that do not say where tokens travel are refused': (trace) => {
+    trace.follow()
+    trace.know()
+    trace.hear({ rules: 'released' }, 'refused')
+    trace.asked()
+  },
 }

@@ -141,6 +141,13 @@ function newer(engine: Engine): Buffer {
   return encode(wire.Rules, { ...rules, cells: changed })
 }
 
+/** The rules of a sidecar of the release before, which says less about where tokens travel. */
+function released(engine: Engine): Buffer {
+  const rules = wire.Rules.decode(rulesOf(engine))
+  for (const kind of rules.matrix?.tokenKinds ?? []) kind.places = []
+  return encode(wire.Rules, rules)
+}
+
 /** The same rules in three messages: each list goes on in the next one. */
 function inParts(rules: wire.Rules): Record<string, Buffer> {
   const { apis, cells, exactRoutes: { routes = [], overrides = [] } = {} } = rules
@@ -166,6 +173,7 @@ export function rulesFiles(): Record<string, Buffer> {
     ...Object.fromEntries(Object.entries(ENGINES).map(([name, engine]) => [name, rulesOf(engine)])),
     ...{ routed, ...inParts(wire.Rules.decode(routed)) },
     newer: newer(shipped),
+    released: released(shipped),
     moved: rulesOf(MOVED),
   }
 }
