@@ -10,7 +10,8 @@ import (
 // The routes of the sidecar, by which a client in local mode finds the API of a plain request: one that every server reads in the same
 // way. The sidecar is asked about all others, so nothing is decoded or corrected here. clients/conformance describes it step by step.
 type routes struct {
-	root place
+	// By the name of the host, without a port. A wildcard begins with a dot, and the empty name is any host.
+	hosts map[string]*place
 	// Headers that override the path or the method.
 	overrides []headerName
 	// Whether some route has methods.
@@ -23,21 +24,16 @@ type place struct {
 	// The texts of literals as lenient servers compare them, and the length of the longest.
 	folded    map[string]bool
 	foldedMax int
-	// The longest text first, as the sidecar sends them.
-	captures []capturePlace
+	// The longest text first, as the sidecar sends them, and the index of each by its text.
+	captures       []capturePlace
+	capturesByText map[string]int
 	// Routes whose path ends here, and those for all that is below as well.
-	here, below routesOfHosts
+	here, below []*route
 }
 
 type capturePlace struct {
 	text, folded string
 	place        *place
-}
-
-// By name, without a port.
-type routesOfHosts struct {
-	named map[string][]*route
-	any   []*route
 }
 
 type route struct {
@@ -68,35 +64,45 @@ func routesOf(message *portcullisv1.Routes) *routes {
 	if message == nil {
 		return nil
 	}
-	made := &routes{}
+	made := &routes{hosts: map[string]*place{}}
 	for _, name := range message.GetOverrides() {
 		made.overrides = append(made.overrides, headerNameOf(name))
 	}
 	for _, each := range message.GetRoutes() {
 		made.namesMethods = made.namesMethods || len(each.GetMethods()) > 0
-		at := &made.root
+		name, _, _ := strings.Cut(each.GetHost(), ":")
+		at := made.hosts[name]
+		if at == nil {
+			at = &place{}
+			made.hosts[name] = at
+		}
 		for _, segment := range each.GetSegments() {
 			at = at.next(segment)
 		}
-		hosts := &at.here
 		if each.GetBelow() {
-			hosts = &at.below
+			at.below = append(at.below, routeOf(each))
+		} else {
+			at.here = append(at.here, routeOf(each))
 		}
-		hosts.add(each)
 	}
 	return made
 }
 
 func (p *place) next(segment *portcullisv1.RouteSegment) *place {
-	text := segment.GetText()
+	text, folded := segment.GetText(), segment.GetText()
+	if segment.Folded != nil {
+		folded = segment.GetFolded()
+	}
 	if segment.GetCapture() {
-		for _, each := range p.captures {
-			if each.text == text {
-				return each.place
-			}
+		if index, known := p.capturesByText[text]; known {
+			return p.captures[index].place
+		}
+		if p.capturesByText == nil {
+			p.capturesByText = map[string]int{}
 		}
 		made := &place{}
-		p.captures = append(p.captures, capturePlace{text, segment.GetFolded(), made})
+		p.capturesByText[text] = len(p.captures)
+		p.captures = append(p.captures, capturePlace{text, folded, made})
 		return made
 	}
 	if p.literals == nil {
@@ -104,26 +110,18 @@ func (p *place) next(segment *portcullisv1.RouteSegment) *place {
 	}
 	if p.literals[text] == nil {
 		p.literals[text] = &place{}
-		p.folded[segment.GetFolded()] = true
-		p.foldedMax = max(p.foldedMax, len(segment.GetFolded()))
+		p.folded[folded] = true
+		p.foldedMax = max(p.foldedMax, len(folded))
 	}
 	return p.literals[text]
 }
 
-func (h *routesOfHosts) add(message *portcullisv1.Route) {
+func routeOf(message *portcullisv1.Route) *route {
 	segments := message.GetSegments()
-	made := &route{
+	return &route{
 		found: Route{API: message.GetApi()}, host: message.GetHost(), methods: message.GetMethods(),
 		below: message.GetBelow(), segments: len(segments),
 		account: sourceOf(message.GetAccount(), segments), project: sourceOf(message.GetProject(), segments),
-	}
-	if host, _, _ := strings.Cut(message.GetHost(), ":"); host != "" {
-		if h.named == nil {
-			h.named = map[string][]*route{}
-		}
-		h.named[host] = append(h.named[host], made)
-	} else {
-		h.any = append(h.any, made)
 	}
 }
 
@@ -167,19 +165,19 @@ func (r *routes) find(question *Question) *Route {
 	}
 	path := request.Path[:end]
 	wanted := wantedRoute{path: path, host: host, method: request.Method}
-	found := r.root.walk(wanted, 1)
+	found := r.first(wanted)
 	if found == nil || found == askAboutRoute || !found.isWritten(request.Host) || request.Method == "HEAD" && len(found.methods) > 0 {
 		return nil
 	}
 	// Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
 	if strings.HasPrefix(request.Path[end:], "/") {
 		wanted.end = endSlash
-		if !found.isSame(r.root.walk(wanted, 1)) {
+		if !found.isSame(r.first(wanted)) {
 			return nil
 		}
 	} else if found.below && found.segments == strings.Count(path, "/") {
 		wanted.end = endAlone
-		if other := r.root.walk(wanted, 1); other != nil && !found.isSame(other) {
+		if other := r.first(wanted); other != nil && !found.isSame(other) {
 			return nil
 		}
 	}
@@ -329,16 +327,35 @@ const (
 	endSlash
 )
 
+// The first route that matches: of the host, of its wildcards, the longest first, and of any host.
+func (r *routes) first(wanted wantedRoute) *route {
+	for name := wanted.host; ; {
+		if at := r.hosts[name]; at != nil {
+			if found := at.walk(wanted, 1); found != nil || name == "" {
+				return found
+			}
+		} else if name == "" {
+			return nil
+		}
+		// Behind the dot that a wildcard begins with.
+		if dot := strings.IndexByte(name[1:], '.'); dot >= 0 {
+			name = name[1+dot:]
+		} else {
+			name = ""
+		}
+	}
+}
+
 // The first route that matches. The next segment begins at start; beyond the end of the path: there is none.
 func (p *place) walk(wanted wantedRoute, start int) *route {
 	path := wanted.path
 	switch {
 	case start > len(path):
 		if wanted.end != endSlash {
-			if found := p.here.pick(wanted); found != nil || wanted.end == endAlone {
+			if found := withMethod(p.here, wanted.method); found != nil || wanted.end == endAlone {
 				return found
 			}
-		} else if slices.ContainsFunc(p.captures, func(each capturePlace) bool { return each.text == "" }) {
+		} else if _, takesNothing := p.capturesByText[""]; takesNothing {
 			// Some servers accept an empty name.
 			return askAboutRoute
 		}
@@ -365,7 +382,7 @@ func (p *place) walk(wanted wantedRoute, start int) *route {
 			}
 		}
 	}
-	return p.below.pick(wanted)
+	return withMethod(p.below, wanted.method)
 }
 
 // Whether some server would take the segment for a text that it is not: "admin.json" for "admin".
@@ -385,23 +402,6 @@ func (p *place) isSimilar(segment string) bool {
 		}
 	}
 	return false
-}
-
-// A host before a wildcard, the longest wildcard first, any host last.
-func (h *routesOfHosts) pick(wanted wantedRoute) *route {
-	if len(h.named) > 0 {
-		if found := withMethod(h.named[wanted.host], wanted.method); found != nil {
-			return found
-		}
-		for index := range len(wanted.host) {
-			if wanted.host[index] == '.' {
-				if found := withMethod(h.named[wanted.host[index:]], wanted.method); found != nil {
-					return found
-				}
-			}
-		}
-	}
-	return withMethod(h.any, wanted.method)
 }
 
 func withMethod(routes []*route, method string) *route {

@@ -80,7 +80,7 @@ var errRules = errors.New("expected rules with a cell for each API and each kind
 
 func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 	matrix := message.GetMatrix()
-	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetExactRoutes())}
+	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetRoutes())}
 	for _, each := range matrix.GetTokenKinds() {
 		// Of a sidecar of the release before. Without places, no token would be found in a request.
 		if len(each.GetPlaces()) == 0 {

@@ -28,22 +28,17 @@ interface Place {
   /** The texts of `literals` as lenient servers compare them. */
   readonly folded: Set<string>
   foldedMax: number
-  /** The longest text first, as the sidecar sends them. */
-  readonly captures: { readonly text: string; readonly folded: string; readonly place: Place }[]
+  /** By their texts, the longest first, as the sidecar sends them. */
+  readonly captures: Map<string, { readonly folded: string; readonly place: Place }>
   /** Routes whose path ends here. */
-  readonly here: Hosts
+  readonly here: wire.Route[]
   /** Routes for all that is below, as well. */
-  readonly below: Hosts
-}
-
-/** By name, without a port. */
-interface Hosts {
-  readonly named: Map<string, wire.Route[]>
-  readonly any: wire.Route[]
+  readonly below: wire.Route[]
 }
 
 export class LocalRoutes {
-  readonly #root = newPlace()
+  /** By name of the host, without a port; a wildcard begins with a dot, and `''` is any host. */
+  readonly #hosts = new Map<string, Place>()
   /** Headers that override the path or the method. */
   readonly #overrides: ReadonlySet<string>
   /** Those, and the ones in which routes look for a target. */
@@ -60,13 +55,12 @@ export class LocalRoutes {
   }
 
   #add(route: wire.Route): void {
-    let place = this.#root
+    const name = route.host.replace(/:.*/, '')
+    let place = this.#hosts.get(name) ?? newPlace()
+    this.#hosts.set(name, place)
     for (const segment of route.segments)
       place = segment.capture ? capturePlace(place, segment) : literalPlace(place, segment)
-    const { named, any } = route.below ? place.below : place.here
-    const name = route.host.replace(/:.*/, '')
-    if (name === '') any.push(route)
-    else named.set(name, [...(named.get(name) ?? []), route])
+    ;(route.below ? place.below : place.here).push(route)
   }
 
   /** `undefined`: the sidecar must be asked. */
@@ -81,17 +75,29 @@ export class LocalRoutes {
     const mark = path.indexOf('?')
     if (mark !== -1 && this.#namesMethods && METHOD_IN_QUERY.test(path.slice(mark))) return undefined
     const wanted = { path: path.slice(0, end), host: name, method }
-    const route = walk(this.#root, wanted, 1)
+    const route = this.#first(wanted)
     if (route === undefined || route === 'ask' || !isWritten(route.host, host)) return undefined
     if (method === 'HEAD' && route.methods.length > 0) return undefined
     // Servers differ in whether `/a/` is `/a`, and in whether `/a` is below `/a/`.
     if (path.charCodeAt(end) === SLASH) {
-      if (!isSame(route, walk(this.#root, { ...wanted, end: 'slash' }, 1))) return undefined
+      if (!isSame(route, this.#first({ ...wanted, end: 'slash' }))) return undefined
     } else if (route.below && route.segments.length === segmentsOf(wanted.path)) {
-      const other = walk(this.#root, { ...wanted, end: 'alone' }, 1)
+      const other = this.#first({ ...wanted, end: 'alone' })
       if (other !== undefined && !isSame(route, other)) return undefined
     }
     return withTarget(route, wanted.path, found)
+  }
+
+  /** The first route that matches: of the host, of its wildcards, the longest first, and of any host. */
+  #first(wanted: Wanted): wire.Route | 'ask' | undefined {
+    let name = wanted.host
+    while (name !== '') {
+      const found = walk(this.#hosts.get(name), wanted, 1)
+      if (found !== undefined) return found
+      const dot = name.indexOf('.', 1)
+      name = dot === -1 ? '' : name.slice(dot)
+    }
+    return walk(this.#hosts.get(name), wanted, 1)
   }
 
   /** Values of the headers that routes look at; `undefined`: one of them overrides something. */
@@ -185,14 +191,15 @@ interface Wanted {
  *
  * @param start where the next segment begins; behind the end: there is none
  */
-function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' | undefined {
-  const { path } = wanted
+function walk(place: Place | undefined, wanted: Wanted, start: number): wire.Route | 'ask' | undefined {
+  if (place === undefined) return undefined
+  const { path, method } = wanted
   if (start > path.length) {
-    const route = wanted.end === 'slash' ? undefined : pick(place.here, wanted)
+    const route = wanted.end === 'slash' ? undefined : withMethod(place.here, method)
     if (route !== undefined || wanted.end === 'alone') return route
     // Some servers accept an empty name.
-    if (wanted.end === 'slash' && place.captures.some(({ text }) => text === '')) return 'ask'
-  } else if (place.literals.size > 0 || place.captures.length > 0) {
+    if (wanted.end === 'slash' && place.captures.has('')) return 'ask'
+  } else if (place.literals.size > 0 || place.captures.size > 0) {
     const slash = path.indexOf('/', start)
     const end = slash === -1 ? path.length : slash
     const segment = path.slice(start, end)
@@ -201,13 +208,13 @@ function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' |
       const found = walk(next, wanted, end + 1)
       if (found !== undefined) return found
     } else if (isSimilar(place, segment)) return 'ask'
-    for (const { text, place: captured } of place.captures)
+    for (const [text, { place: captured }] of place.captures)
       if (segment.length > text.length && segment.startsWith(text)) {
         const found = walk(captured, wanted, end + 1)
         if (found !== undefined) return found
       } else if (segment === text) return 'ask'
   }
-  return pick(place.below, wanted)
+  return withMethod(place.below, method)
 }
 
 /** Whether some server would take the segment for a text that it is not: `admin.json` for `admin`. */
@@ -216,26 +223,13 @@ function isSimilar({ folded, foldedMax, captures }: Place, segment: string): boo
   if (folded.has(lower)) return true
   for (let dot = lower.indexOf('.'); dot !== -1 && dot <= foldedMax; dot = lower.indexOf('.', dot + 1))
     if (folded.has(lower.slice(0, dot))) return true
-  return captures.some(
-    (each) => each.text !== '' && !segment.startsWith(each.text) && lower.startsWith(each.folded),
-  )
+  for (const [text, each] of captures)
+    if (text !== '' && !segment.startsWith(text) && lower.startsWith(each.folded)) return true
+  return false
 }
 
-/** A host before a wildcard, the longest wildcard first, any host last. */
-function pick({ named, any }: Hosts, { host, method }: Wanted): wire.Route | undefined {
-  if (named.size > 0) {
-    const exact = withMethod(named.get(host), method)
-    if (exact !== undefined) return exact
-    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
-      const route = withMethod(named.get(host.slice(dot)), method)
-      if (route !== undefined) return route
-    }
-  }
-  return withMethod(any, method)
-}
-
-function withMethod(routes: readonly wire.Route[] | undefined, method: string): wire.Route | undefined {
-  return routes?.find(({ methods }) => methods.length === 0 || methods.includes(method))
+function withMethod(routes: readonly wire.Route[], method: string): wire.Route | undefined {
+  return routes.find(({ methods }) => methods.length === 0 || methods.includes(method))
 }
 
 function withTarget(
@@ -272,13 +266,10 @@ function capturedIn(path: string, index: number, segment: wire.RouteSegment | un
 }
 
 function newPlace(): Place {
-  return {
-    ...{ literals: new Map(), folded: new Set(), foldedMax: 0, captures: [] },
-    ...{ here: { named: new Map(), any: [] }, below: { named: new Map(), any: [] } },
-  }
+  return { literals: new Map(), folded: new Set(), foldedMax: 0, captures: new Map(), here: [], below: [] }
 }
 
-function literalPlace(place: Place, { text, folded }: wire.RouteSegment): Place {
+function literalPlace(place: Place, { text, folded = text }: wire.RouteSegment): Place {
   const known = place.literals.get(text)
   if (known !== undefined) return known
   const made = newPlace()
@@ -288,10 +279,10 @@ function literalPlace(place: Place, { text, folded }: wire.RouteSegment): Place 
   return made
 }
 
-function capturePlace({ captures }: Place, { text, folded }: wire.RouteSegment): Place {
-  const known = captures.find((each) => each.text === text)
+function capturePlace({ captures }: Place, { text, folded = text }: wire.RouteSegment): Place {
+  const known = captures.get(text)
   if (known !== undefined) return known.place
   const place = newPlace()
-  captures.push({ text, folded, place })
+  captures.set(text, { folded, place })
   return place
 }

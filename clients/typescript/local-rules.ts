@@ -52,14 +52,14 @@ export class ComingRules {
   routes: Routes | undefined
   parts = 0
 
-  add({ cells, apis, exactRoutes }: WireRules): void {
+  add({ cells, apis, routes }: WireRules): void {
     this.parts++
     for (const { api, ...row } of apis) this.rows.set(api, { ...row, allowed: undefined })
     for (const { reasons } of cells) this.cells.push(reasons.map(reasonName))
-    if (exactRoutes === undefined) return
+    if (routes === undefined) return
     this.routes ??= { routes: [], overrides: [] }
-    for (const route of exactRoutes.routes) this.routes.routes.push(route)
-    this.routes.overrides.push(...exactRoutes.overrides)
+    for (const route of routes.routes) this.routes.routes.push(route)
+    this.routes.overrides.push(...routes.overrides)
   }
 }
 

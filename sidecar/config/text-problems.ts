@@ -24,16 +24,23 @@ const NAMES: ReadonlySet<string> = new Set([
 /** Names, paths and URLs are shown in logs and errors. */
 export function textProblems(document: unknown): readonly Problem[] {
   const problems = new Problems()
-  const look = (value: unknown, path: readonly (string | number)[]): void => {
-    if (typeof value === 'string' && !isVisible(value))
-      problems.add(() => ({ path: pathOf(path), expected: `expected a text ${VISIBLE_EXPECTED}` }))
-    else if (typeof value === 'string' && NAMES.has(keyOf(path)) && !isName(value))
-      problems.add(() => ({ path: pathOf(path), expected: `expected a name ${NAME_EXPECTED}` }))
+  const path: (string | number)[] = []
+  const look = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (!isVisible(value))
+        problems.add(() => ({ path: pathOf(path), expected: `expected a text ${VISIBLE_EXPECTED}` }))
+      else if (NAMES.has(keyOf(path)) && !isName(value))
+        problems.add(() => ({ path: pathOf(path), expected: `expected a name ${NAME_EXPECTED}` }))
+    }
     if (typeof value !== 'object' || value === null) return
-    for (const [key, each] of Object.entries(value))
-      look(each, [...path, Array.isArray(value) ? Number(key) : key])
+    const isList = Array.isArray(value)
+    for (const key of Object.keys(value)) {
+      path.push(isList ? Number(key) : key)
+      look((value as Readonly<Record<string, unknown>>)[key])
+      path.pop()
+    }
   }
-  look(document, [])
+  look(document)
   return problems.list()
 }
 

@@ -124,7 +124,7 @@ export interface EncodedRules {
 
 /** @param routes as `encodedRoutes` has them */
 export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<EncodedRules> {
-  const pieces = Array.from(joined(routes, PART_BYTES_MAX), (some) => field(RULES.exactRoutes, some))
+  const pieces = routes.map((some) => field(RULES.routes, some))
   const indexes = new Map<readonly Reason[], number>()
   const kinds = ['', ...engine.tokenKinds.keys()]
   const apis = ['', ...engine.apis.keys()]
@@ -145,7 +145,7 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
     pieces.push(WRITER.finish())
     yield
   }
-  const parts = [...joined(pieces, PART_BYTES_MAX)]
+  const parts = [...joined(pieces)]
   const last = parts.pop() ?? NO_BYTES
   const cells = Array.from(indexes.keys(), (reasons) =>
     field(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) })),
@@ -158,12 +158,12 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
 
 const NO_NOTES = { notes: {} }
 
-/** Joins neighbours, as long as they have at most `bytesMax` together. */
-function* joined(pieces: readonly Buffer[], bytesMax: number): Generator<Buffer> {
+/** Joins neighbours, as long as they have at most the bytes of a part together. */
+export function* joined(pieces: Iterable<Buffer>): Generator<Buffer> {
   let some: Buffer[] = []
   let bytes = 0
   for (const piece of pieces) {
-    if (bytes > 0 && bytes + piece.length > bytesMax) {
+    if (bytes > 0 && bytes + piece.length > PART_BYTES_MAX) {
       yield Buffer.concat(some)
       some = []
       bytes = 0

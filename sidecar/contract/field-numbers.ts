@@ -41,7 +41,7 @@ export const WATCH_CHANGES_RESPONSE = {
 } as const
 export const DESCRIBE_TOKENS_RESPONSE = { tokens: 1, position: 2 } as const
 export const DESCRIBED_TOKEN = { token: 1, active: 2, addresses: 3 } as const
-export const RULES = { matrix: 1, cells: 2, apis: 3, exactRoutes: 5 } as const
+export const RULES = { matrix: 1, cells: 2, apis: 3, routes: 6 } as const
 export const POSITION = { change: 1, recordedAt: 2, basis: 3 } as const
 
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const

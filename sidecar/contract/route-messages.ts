@@ -8,6 +8,7 @@ import { METHOD_OVERRIDES, PATH_OVERRIDES } from '../rules/routes/overrides.ts'
 import type { Route, RouteMatch, TargetSource } from '../rules/routes/route.ts'
 import type { Routes } from '../rules/routes/routes.ts'
 import { folded } from '../rules/routes/similar.ts'
+import { joined } from './change-messages.ts'
 import { CHECK_RESPONSE, FOUND_ROUTE, SCOPE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { EMPTY_RESPONSE, encode } from './responses.ts'
@@ -46,39 +47,51 @@ export function refusedResponse({
   })
 }
 
-/** Longest message with routes. A follower keeps it in memory, and gets it at the start of each stream. */
-const ROUTES_BYTES_MAX = 2_097_152
+/**
+ * Most bytes of all routes: of 100,000 whose paths have 150 characters. A follower keeps them in memory, and
+ * gets them at the start of each stream.
+ */
+const ROUTES_BYTES_MAX = 33_554_432
 
 /**
- * The encoded `Routes`, in pieces with a route each: one after the other, any of them are one message. Empty:
- * there are no routes, or too many.
+ * The encoded `Routes`, in pieces of at most a part: one after the other they are one message. Empty: there
+ * are no routes, or too many.
  */
 export function encodedRoutes(routes: Routes | undefined): readonly Buffer[] {
   if (routes === undefined) return []
-  const message = routesMessage(routes)
-  const pieces = [
-    { ...message, routes: [] },
-    ...message.routes.map((route) => ({ overrides: [], routes: [route] })),
-  ]
-  const encoded = pieces.map((piece) => encode(wire.Routes, piece))
-  const bytes = encoded.reduce((sum, { length }) => sum + length, 0)
-  return bytes > ROUTES_BYTES_MAX ? [] : encoded
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for (const piece of joined(encodedOneByOne(routes))) {
+    bytes += piece.length
+    if (bytes > ROUTES_BYTES_MAX) return []
+    pieces.push(piece)
+  }
+  return pieces
+}
+
+function* encodedOneByOne(routes: Routes): Generator<Buffer> {
+  yield encode(wire.Routes, { routes: [], overrides: overridesOf(routes) })
+  for (const route of routes.inOrder())
+    yield encode(wire.Routes, { routes: [routeMessage(route)], overrides: [] })
 }
 
 export function routesMessage(routes: Routes): wire.Routes {
   return {
     routes: routes.inOrder().map(routeMessage),
-    overrides: [...PATH_OVERRIDES, ...(routes.namesMethods ? METHOD_OVERRIDES : [])],
+    overrides: overridesOf(routes),
   }
+}
+
+function overridesOf({ namesMethods }: Routes): string[] {
+  return [...PATH_OVERRIDES, ...(namesMethods ? METHOD_OVERRIDES : [])]
 }
 
 function routeMessage({ host, path, methods = [], api, target }: Route): wire.Route {
   return {
     ...{ host, api, below: path.below, methods: [...methods] },
-    segments: path.segments.map((each) => {
-      const capture = each.type === 'capture'
-      const text = capture ? each.prefix : each.text
-      return { text, capture, folded: folded(text) }
+    segments: path.segments.map(({ type, text }) => {
+      const form = folded(text)
+      return { text, capture: type === 'capture', folded: form === text ? undefined : form }
     }),
     account: target && sourceMessage(target.account),
     project: target?.project && sourceMessage(target.project),

@@ -100,17 +100,24 @@ test.each([
   expect(local.find({ method: 'GET', host: 'a', path }, [])).toEqual({ api: 'balance', target: undefined })
 })
 
+/** Routes whose paths are a little longer than the length. */
+const manyRoutes = (count: number, length: number) =>
+  routesOf(
+    Array.from({ length: count }, (_, index) => ({ path: `/r${index}/${'x'.repeat(length)}`, api: 'iam' })),
+  )
+
+test('many routes come in pieces that each fit into a part', () => {
+  const routes = manyRoutes(1_000, 500)
+  const pieces = encodedRoutes(routes)
+  expect(pieces.length).toBeGreaterThan(3)
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(131_072)
+  expect(wire.Routes.decode(Buffer.concat(pieces))).toEqual(routesMessage(routes))
+  const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never, manyRoutes(1_000, 1)))
+  expect(rules.routes?.routes).toHaveLength(1_000)
+})
+
 test('routes that are too long to be sent are not sent in part', () => {
-  const routesWith = (length: number) =>
-    routesOf(
-      Array.from({ length: 1_000 }, (_, index) => ({ path: `/r${index}/${'x'.repeat(length)}`, api: 'iam' })),
-    )
-  const sent = wire.Routes.decode(Buffer.concat(encodedRoutes(routesWith(100))))
-  expect(sent).toEqual(routesMessage(routesWith(100)))
-  // Older clients would go by them, and take a slash at the end for nothing.
-  const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never, routesWith(1)))
-  expect([rules.exactRoutes?.routes.length, rules.routes]).toEqual([1_000, undefined])
-  expect(encodedRoutes(routesWith(1_200))).toHaveLength(0)
+  expect(encodedRoutes(manyRoutes(33_000, 1_010))).toHaveLength(0)
   expect(encodedRoutes(undefined)).toHaveLength(0)
 })
 

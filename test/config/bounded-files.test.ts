@@ -28,7 +28,7 @@ test.each<[what: string, name: string, mebibytes: number, read: (path: string) =
   [
     'a configuration',
     'config.yaml',
-    16,
+    32,
     (path) => {
       const reading = readTextFile(path)
       throw new Error(reading.ok ? 'it was read' : reading.problems.map(({ expected }) => expected).join())

@@ -56,8 +56,7 @@ function start() {
 function rulesWith(...ids: readonly string[]): EncodedRules {
   const apis = ids.map((api) => ({ api, cells: [], notes: [] }))
   const rules = (some: typeof apis) => ({
-    ...{ matrix: undefined, cells: [], apis: some },
-    ...{ routes: undefined, exactRoutes: undefined },
+    ...{ matrix: undefined, cells: [], apis: some, routes: undefined },
   })
   const none = { position: undefined, rules: undefined, voided: undefined, validFor: undefined }
   return {

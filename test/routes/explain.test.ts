@@ -19,6 +19,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     0,
     [
       'matched   routes[1]: any method any host /iam/',
+      'before    routes[0]: any method any host /',
       'api       iam',
       'accepted  iam_token_account_scoped in X-Auth-Token',
     ],
@@ -29,6 +30,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     0,
     [
       'matched   routes[5]: any method *.example.com /v1/AUTH_{project}/',
+      'before    routes[0]: any method any host /',
       'api       object-storage-swift',
       'account   1, from the header x-account',
       'project   web, from the segment {project}',
@@ -41,6 +43,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     0,
     [
       'matched   routes[6]: any method *.example.com /dns/',
+      'before    routes[0]: any method any host /',
       'api       dns-hosting',
       'account   123456, from the configuration',
       'project   web, from the header x-project',
@@ -55,6 +58,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
       'denied  TARGET_NOT_FOUND',
       '        expected the account in one header x-account: 1 to 255 visible characters without ; ? # \\ % , and slash',
       'route   routes[5]: any method *.example.com /v1/AUTH_{project}/',
+      'before  routes[0]: any method any host /',
     ],
   ],
   [
@@ -86,6 +90,25 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
 ])('explains %s', async (_claim, words, code, lines) => {
   const { stdout, ...ended } = await explain(...words)
   expect({ ...ended, lines: stdout.trimEnd().split('\n') }).toEqual({ code, stderr: '', lines })
+})
+
+test('names the routes that match as well, in the order in which they would decide', async () => {
+  const crossing = newFile(
+    JSON.stringify({
+      routes: [
+        { path: '/', api: 'balance' },
+        { path: '/issues/{n}/comments', api: 'iam' },
+        { path: '/issues/comments/{id}', api: 'iam' },
+        { path: '/issues/comments/{id}', methods: ['DELETE'], api: 'iam' },
+        { host: '*.example.com', path: '/issues/', methods: ['PUT'], api: 'iam' },
+        { path: '/other/', api: 'iam' },
+      ],
+    }),
+    'portcullis.json',
+  )
+  const words = ['route', 'explain', 'PUT', `${API}/issues/comments/comments`, '--json', '--config', crossing]
+  const { route, before } = JSON.parse((await command(words)).stdout)
+  expect([route, ...before].map(({ index }) => index)).toEqual([4, 2, 1, 0])
 })
 
 test('names the routes that come near, with what differs', async () => {
@@ -129,22 +152,27 @@ test('a URL is taken as it is written', async () => {
 })
 
 test.each<[claim: string, content: object, message: string]>([
-  ['no routes', {}, 'routes: expected a list of routes'],
+  ['no routes', {}, ': routes: expected a list of routes'],
   [
     'an unknown API',
     { routes: [{ path: '/', api: 'balances' }] },
-    'routes[0].api: expected the id of an API of the matrix',
+    ':1: routes[0].api: expected the id of an API of the matrix',
   ],
   [
     'no place of the account',
     { routes: [{ path: '/', api: 'iam', target: { account: {} } }] },
-    'routes[0].target.account: expected exactly one of segment, header and fixed',
+    ':1: routes[0].target.account: expected exactly one of segment, header and fixed',
+  ],
+  [
+    'a path that a pattern cannot say',
+    { routes: [{ path: '/compare/{base}...{head}', api: 'iam' }] },
+    ":1: routes[0].path: expected a path that begins with a slash, whose segments are letters, digits and -._~!$&'()*+,=:@, or end with {name}; the nearest is /compare/{base_head}, where a name takes the whole rest of its segment",
   ],
 ])('a configuration with %s cannot be used', async (_claim, content, message) => {
   const config = newFile(JSON.stringify(content), 'portcullis.json')
   const ended = await command(['route', 'explain', 'GET', '/', '--config', config])
   expect(ended).toMatchObject({ code: 2, stdout: '' })
-  expect(ended.stderr).toContain(`${config}: ${message}`)
+  expect(ended.stderr).toContain(`${config}${message}`)
 })
 
 test('the configuration must be named', async () => {

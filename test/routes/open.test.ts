@@ -22,12 +22,12 @@ test.each<[claim: string, routes: object[], message: string]>([
     'routes[0].api: expected the id of an API of the matrix',
   ],
   [
-    'an overlap',
+    'the same requests twice',
     [
       { path: '/{a}/x', api: 'balance' },
-      { path: '/y/{b}', api: 'iam' },
+      { path: '/{b}/x', api: 'iam' },
     ],
-    'routes[1]: overlaps routes[0]',
+    'portcullis.json:1: routes[1]: expected other requests than those of routes[0]',
   ],
 ])('a sidecar does not start with %s', async (_claim, routes, message) => {
   await expect(runSidecar({ config: fileOf(routes) })).rejects.toThrow(message)
@@ -52,7 +52,7 @@ test('the API of a route that a new matrix no longer has is unknown, and the log
     { path: '/', api: 'balance' },
     { path: '/iam/', api: 'iam' },
   ]
-  const routes = openRoutes(settings)
+  const routes = openRoutes({ routes: settings })
   followMatrix((engine) => problemsOfRoutes({ routes: settings }, engine), { rules, log, isOwn: true })
   const ask = () => {
     const match = routes.match({ method: 'GET', host: 'a', target: '/iam/', header: () => undefined })

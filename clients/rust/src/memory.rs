@@ -385,8 +385,8 @@ fn joined(parts: Vec<v1::Rules>, last: v1::Rules) -> v1::Rules {
     for part in parts.into_iter().chain([last]) {
         all.cells.extend(part.cells);
         all.apis.extend(part.apis);
-        if let Some(routes) = part.exact_routes {
-            let known = all.exact_routes.get_or_insert_default();
+        if let Some(routes) = part.routes {
+            let known = all.routes.get_or_insert_default();
             known.routes.extend(routes.routes);
             known.overrides.extend(routes.overrides);
         }

@@ -43,7 +43,8 @@ impl Route {
 
 #[derive(Debug)]
 pub(crate) struct Routes {
-    root: Place,
+    /// By the name of the host, without a port. A wildcard begins with a dot, and the empty name is any host.
+    hosts: HashMap<String, Place>,
     /// Headers that override the path or the method.
     overrides: Vec<Name>,
     /// Whether some route has methods.
@@ -60,10 +61,12 @@ struct Place {
     folded_max: usize,
     /// In the order of the list.
     captures: Vec<Capture>,
+    /// The index of each by its text.
+    captures_by_text: HashMap<String, usize>,
     /// Routes whose path ends here.
-    here: Hosts,
+    here: Vec<Candidate>,
     /// Those for all that is below as well.
-    below: Hosts,
+    below: Vec<Candidate>,
 }
 
 #[derive(Debug)]
@@ -71,13 +74,6 @@ struct Capture {
     text: String,
     folded: String,
     place: Place,
-}
-
-/// By the name of the host, without a port.
-#[derive(Debug, Default)]
-struct Hosts {
-    named: HashMap<String, Vec<Candidate>>,
-    any: Vec<Candidate>,
 }
 
 #[derive(Debug)]
@@ -140,13 +136,12 @@ struct Wanted<'q> {
 
 impl Routes {
     pub(crate) fn of(message: &v1::Routes) -> Routes {
-        let mut root = Place::default();
+        let mut hosts: HashMap<String, Place> = HashMap::new();
         for each in &message.routes {
-            let place = each.segments.iter().fold(&mut root, Place::next);
-            let hosts = if each.below { &mut place.below } else { &mut place.here };
             let name = each.host.split(':').next().unwrap_or_default();
-            let candidates =
-                if name.is_empty() { &mut hosts.any } else { hosts.named.entry(name.to_owned()).or_default() };
+            let host = hosts.entry(name.to_owned()).or_default();
+            let place = each.segments.iter().fold(host, Place::next);
+            let candidates = if each.below { &mut place.below } else { &mut place.here };
             candidates.push(Candidate {
                 host: each.host.clone(),
                 methods: each.methods.clone(),
@@ -157,7 +152,7 @@ impl Routes {
         }
         let overrides = message.overrides.iter().map(|name| Name::new(name)).collect();
         let names_methods = message.routes.iter().any(|each| !each.methods.is_empty());
-        Routes { root, overrides, names_methods }
+        Routes { hosts, overrides, names_methods }
     }
 
     /// The route of a plain request. `None`: the sidecar must be asked.
@@ -185,11 +180,15 @@ impl Routes {
         if is_clear { found.target.of_request(wanted.path, question) } else { None }
     }
 
-    /// The first route that matches. An error: the sidecar must be asked.
+    /// The first route that matches: of the host, of its wildcards, the longest first, and of any host. An error: the
+    /// sidecar must be asked.
     fn walk(&self, wanted: &Wanted<'_>, end: End) -> Result<Option<&Candidate>, ()> {
+        let wanted = Wanted { end, ..wanted.clone() };
         // After the slash at its beginning.
         let rest = wanted.path.get(1..).filter(|rest| !rest.is_empty());
-        match self.root.walk(&Wanted { end, ..wanted.clone() }, rest) {
+        let wildcards = wanted.host.match_indices('.').filter_map(|(dot, _)| wanted.host.get(dot..));
+        let names = std::iter::once(&*wanted.host).chain(wildcards).chain(std::iter::once(""));
+        match names.filter_map(|name| self.hosts.get(name)).find_map(|host| host.walk(&wanted, rest)) {
             None => Ok(None),
             Some(Step::Found(candidate)) => Ok(Some(candidate)),
             Some(Step::Ask) => Err(()),
@@ -217,14 +216,13 @@ impl Candidate {
 
 impl Place {
     fn next(&mut self, segment: &v1::RouteSegment) -> &mut Place {
-        let (text, folded) = (&segment.text, &segment.folded);
+        let text = &segment.text;
+        let folded = segment.folded.as_ref().unwrap_or(text);
         if segment.capture {
-            let known = self.captures.iter().position(|each| each.text == *text);
-            let index = known.unwrap_or_else(|| {
-                let place = Place::default();
-                self.captures.push(Capture { text: text.clone(), folded: folded.clone(), place });
-                self.captures.len() - 1
-            });
+            let index = *self.captures_by_text.entry(text.clone()).or_insert(self.captures.len());
+            if index == self.captures.len() {
+                self.captures.push(Capture { text: text.clone(), folded: folded.clone(), place: Place::default() });
+            }
             #[allow(clippy::indexing_slicing, reason = "it was found or added just now")]
             return &mut self.captures[index].place;
         }
@@ -236,15 +234,15 @@ impl Place {
     /// The first route that matches what is left of the path. `None`: no segment is left.
     fn walk(&self, wanted: &Wanted<'_>, rest: Option<&str>) -> Option<Step<'_>> {
         let found = match rest {
-            None if wanted.end == End::Alone => return self.here.pick(wanted).map(Step::Found),
+            None if wanted.end == End::Alone => return pick(&self.here, wanted.method),
             // Some servers accept an empty name.
             None if wanted.end == End::Slash => {
-                self.captures.iter().any(|each| each.text.is_empty()).then_some(Step::Ask)
+                self.captures_by_text.contains_key("").then_some(Step::Ask)
             }
-            None => self.here.pick(wanted).map(Step::Found),
+            None => pick(&self.here, wanted.method),
             Some(rest) => self.walk_on(wanted, rest),
         };
-        found.or_else(|| self.below.pick(wanted).map(Step::Found))
+        found.or_else(|| pick(&self.below, wanted.method))
     }
 
     fn walk_on(&self, wanted: &Wanted<'_>, rest: &str) -> Option<Step<'_>> {
@@ -279,24 +277,10 @@ impl Place {
     }
 }
 
-impl Hosts {
-    /// A host before a wildcard, the longest wildcard first, any host last.
-    fn pick(&self, wanted: &Wanted<'_>) -> Option<&Candidate> {
-        let fits = |candidates: &'_ Vec<Candidate>| {
-            candidates
-                .iter()
-                .position(|each| each.methods.is_empty() || each.methods.iter().any(|method| method == wanted.method))
-        };
-        let of_host = |host: &str| {
-            let candidates = self.named.get(host)?;
-            candidates.get(fits(candidates)?)
-        };
-        let named = (!self.named.is_empty()).then(|| {
-            let wildcards = wanted.host.match_indices('.').filter_map(|(dot, _)| wanted.host.get(dot..));
-            std::iter::once(&*wanted.host).chain(wildcards).find_map(of_host)
-        });
-        named.flatten().or_else(|| self.any.get(fits(&self.any)?))
-    }
+/// The first candidate for the method.
+fn pick<'r>(candidates: &'r [Candidate], method: &str) -> Option<Step<'r>> {
+    let fits = |each: &&Candidate| each.methods.is_empty() || each.methods.iter().any(|known| known == method);
+    candidates.iter().find(fits).map(Step::Found)
 }
 
 impl Target {

@@ -158,7 +158,7 @@ impl Rules {
         let places = Places::of(matrix.token_kinds.iter().flat_map(|kind| &kind.places));
         let unknown = rows.iter().position(|row| row.api.is_empty()).ok_or(CellMissing)?;
         let digest = matrix.rules_digest;
-        let routes = message.exact_routes.as_ref().map(Routes::of);
+        let routes = message.routes.as_ref().map(Routes::of);
         Ok(Rules { digest, places, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
     }
 

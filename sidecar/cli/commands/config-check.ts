@@ -101,14 +101,9 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
 async function checkUnderRules(config: Config): Promise<string[]> {
   const { ConfigError } = await import('../../config/config.ts')
   const { engine, isOwn } = await rulesOf(config)
-  const problems: string[] = []
-  if (config.routes !== undefined) {
-    const { compileRoutes } = await import('../../rules/routes/compile-routes.ts')
-    problems.push(...(compileRoutes(config.routes, undefined).problems ?? []))
-  }
+  if (config.routes !== undefined) (await import('../../process/open/open-routes.ts')).openRoutes(config)
   const found = await problemsUnder(config, engine)
-  if (isOwn) problems.push(...found)
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  if (isOwn && found.length > 0) throw new ConfigError(found.join('\n'))
   return found.map(
     (problem) => `${problem}; the matrix in force does not have it, so its requests are denied`,
   )

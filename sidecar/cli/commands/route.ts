@@ -47,7 +47,7 @@ export function addRouteCommand(program: Command): void {
 }
 
 async function explainRoute(method: string, url: string, options: RouteOptions): Promise<void> {
-  const { routes, apis } = await openRoutes(options.config)
+  const { routes, apis } = await routesOf(options.config)
   const request = requestOf(method, url, await headersOf(options.header))
   const match = routes.match(request)
   const hint = await hintFor(routes, request, match)
@@ -58,17 +58,15 @@ async function explainRoute(method: string, url: string, options: RouteOptions):
 }
 
 /** As `serve` reads them. */
-async function openRoutes(file: string | undefined) {
+async function routesOf(file: string | undefined) {
   if (file === undefined) throw usageError('--config: expected the configuration file with the routes')
   const { ConfigError, readConfig } = await import('../../config/config.ts')
   const config = readConfig({ file, environment: process.env })
   if (config.routes === undefined) throw new ConfigError(`${file}: routes: expected a list of routes`)
   const { readRules } = await import('../read-rules.ts')
-  const { compileRoutes } = await import('../../rules/routes/compile-routes.ts')
+  const { openRoutes } = await import('../../process/open/open-routes.ts')
   const { apis } = readRules(config).engine
-  const { routes, problems } = compileRoutes(config.routes, apis)
-  if (routes === undefined) throw new ConfigError(problems.map((each) => `${file}: ${each}`).join('\n'))
-  return { routes, apis }
+  return { routes: openRoutes(config, apis), apis }
 }
 
 async function headersOf(lines: readonly string[] | undefined): Promise<Map<string, string[]>> {
@@ -91,28 +89,36 @@ interface Hint {
     readonly route: Route
   }
   readonly near: readonly { readonly route: Route; readonly differs: string }[]
+  /** Routes that match as well, and would decide without the first one. */
+  readonly others: readonly Route[]
 }
 
-async function hintFor(routes: Routes, request: RouteRequest, { refused }: RouteMatch): Promise<Hint> {
-  if (refused === undefined || refused === 'TARGET_NOT_FOUND') return { near: [] }
-  const { meant, nearRoutes } = await import('../../rules/routes/explain-route.ts')
-  if (refused === 'NO_ROUTE') return { near: nearRoutes(routes, request) }
+async function hintFor(routes: Routes, request: RouteRequest, { refused, route }: RouteMatch): Promise<Hint> {
+  const { matchingRoutes, meant, nearRoutes } = await import('../../rules/routes/explain-route.ts')
+  if (refused === undefined || refused === 'TARGET_NOT_FOUND')
+    return { near: [], others: matchingRoutes(routes, request).filter((each) => each !== route) }
+  if (refused === 'NO_ROUTE') return { near: nearRoutes(routes, request), others: [] }
   const found = meant(routes, request)
-  if (found === undefined) return { near: [] }
+  if (found === undefined) return { near: [], others: [] }
   const { method, host, target } = found.request
-  return { instead: { method, host, target, route: found.match.route }, near: [] }
+  return { instead: { method, host, target, route: found.match.route }, near: [], others: [] }
 }
 
-function shown(match: RouteMatch, { instead, near }: Hint, accepted: readonly AcceptedKind[]): object {
+function shown(
+  match: RouteMatch,
+  { instead, near, others }: Hint,
+  accepted: readonly AcceptedKind[],
+): object {
+  const before = others.map(routeShown)
   if (match.refused === undefined) {
     const { route, api } = match
-    return { matched: true, route: routeShown(route), api, target: targetOf(match), accepted }
+    return { matched: true, route: routeShown(route), before, api, target: targetOf(match), accepted }
   }
   const { refused, detail, route } = match
   return {
     matched: false,
     ...{ refused, detail },
-    ...(route && { route: routeShown(route) }),
+    ...(route && { route: routeShown(route), before }),
     ...(instead && { instead: { ...instead, route: routeShown(instead.route) } }),
     near: near.map(({ route, differs }) => ({ route: routeShown(route), differs })),
   }
@@ -149,10 +155,16 @@ const DIFFERS: Readonly<Record<string, string>> = {
   path: 'its path begins like this one',
 }
 
-function describe(match: RouteMatch, { instead, near }: Hint, accepted: readonly AcceptedKind[]): string {
+function describe(
+  match: RouteMatch,
+  { instead, near, others }: Hint,
+  accepted: readonly AcceptedKind[],
+): string {
+  const before = others.map((each) => [paint('dim', 'before'), routeText(each)])
   if (match.refused === undefined) {
     const rows = [
       [paint('green', 'matched'), routeText(match.route)],
+      ...before,
       [paint('dim', 'api'), match.api],
       ...Object.entries(targetOf(match) ?? {}).map(([part, { value, from }]) => [
         paint('dim', part),
@@ -165,7 +177,7 @@ function describe(match: RouteMatch, { instead, near }: Hint, accepted: readonly
   const rows = [
     [paint('red', 'denied'), match.refused],
     ['', match.detail],
-    ...(match.route ? [[paint('dim', 'route'), routeText(match.route)]] : []),
+    ...(match.route ? [[paint('dim', 'route'), routeText(match.route)], ...before] : []),
     ...near.map(({ route, differs }) => [paint('dim', 'near'), `${routeText(route)}; ${DIFFERS[differs]}`]),
   ]
   if (instead !== undefined) {

@@ -3,19 +3,16 @@
  * an error.
  */
 import {
-  common,
   HOST_EXPECTED,
-  keyOf,
-  PATH_EXPECTED,
   type PathPattern,
   parseHost,
   parsePath,
-  patternText,
-  withoutPort,
+  pathExpected,
+  type SegmentPattern,
 } from './pattern.ts'
 import type { Route, RouteSetting, TargetSetting, TargetSource } from './route.ts'
+import { RouteTree } from './route-tree.ts'
 import { Routes } from './routes.ts'
-import { folded } from './similar.ts'
 
 /** The faults, each with the key of the configuration; or the routes. */
 export type Compiled =
@@ -32,25 +29,41 @@ export function compileRoutes(
   apis: { has(id: string): boolean } | undefined,
 ): Compiled {
   const problems: string[] = []
-  const routes = settings.flatMap((setting, index): Route[] => {
+  let count = 0
+  const onFault = (key: string, expected: string) => {
+    if (++count <= PROBLEMS_MAX) problems.push(`${key}: ${expected}`)
+  }
+  const routes: Route[] = []
+  const known: Known = { segments: new Map(), methods: new Map() }
+  for (const [index, setting] of settings.entries()) {
     const expect: Expect = (holds, key, expected) => {
-      if (!holds) problems.push(`routes[${index}].${key}: expected ${expected}`)
+      if (!holds) onFault(`routes[${index}].${key}`, `expected ${expected}`)
     }
     if (apis !== undefined) expect(apis.has(setting.api), 'api', 'the id of an API of the matrix')
-    const route = readRoute(setting, index, expect)
-    return route === undefined ? [] : [route]
-  })
-  problems.push(...hostsTwice(routes), ...writtenTwice(routes), ...ambiguities(routes))
-  return problems.length > 0 ? { problems } : { routes: new Routes(routes) }
+    const route = readRoute(setting, index, known, expect)
+    if (route !== undefined) routes.push(route)
+  }
+  const tree = new RouteTree(routes, onFault)
+  if (count > PROBLEMS_MAX) problems.push(`routes: and ${count - PROBLEMS_MAX} more`)
+  return count > 0 ? { problems } : { routes: new Routes(tree) }
 }
+
+/** Most faults that are listed. The others are counted. */
+const PROBLEMS_MAX = 100
 
 type Expect = (holds: boolean, key: string, expected: string) => void
 
-function readRoute(setting: RouteSetting, index: number, expect: Expect): Route | undefined {
+/** Parts that earlier routes had: many have them in common. */
+interface Known {
+  readonly segments: Map<string, SegmentPattern>
+  readonly methods: Map<string, readonly string[]>
+}
+
+function readRoute(setting: RouteSetting, index: number, known: Known, expect: Expect): Route | undefined {
   const host = parseHost(setting.host)
   expect(host !== undefined, 'host', HOST_EXPECTED)
-  const path = parsePath(setting.path)
-  expect(path !== undefined, 'path', PATH_EXPECTED)
+  const path = parsePath(setting.path, known.segments)
+  if (path === undefined) expect(false, 'path', pathExpected(setting.path))
   if (host === undefined || path === undefined) return undefined
   const names = path.segments.flatMap((each) => (each.type === 'capture' ? [each.name] : []))
   expect(new Set(names).size === names.length, 'path', 'each {name} once')
@@ -60,7 +73,7 @@ function readRoute(setting: RouteSetting, index: number, expect: Expect): Route 
     api,
     host,
     path,
-    methods: readMethods(setting.methods, expect),
+    methods: setting.methods && readMethods(setting.methods, known.methods, expect),
     namesHead: setting.methods?.includes('HEAD') ?? false,
     target: target && {
       account: readSource(target.account, 'account', path, expect),
@@ -69,8 +82,7 @@ function readRoute(setting: RouteSetting, index: number, expect: Expect): Route 
   }
 }
 
-function readMethods(methods: readonly string[] | undefined, expect: Expect): readonly string[] | undefined {
-  if (methods === undefined) return undefined
+function readMethods(methods: readonly string[], known: Known['methods'], expect: Expect): readonly string[] {
   for (const [index, method] of methods.entries())
     expect(
       /^[A-Z][A-Z0-9_-]{0,31}$/.test(method) && method !== 'CONNECT',
@@ -78,7 +90,11 @@ function readMethods(methods: readonly string[] | undefined, expect: Expect): re
       'a method in capitals, which is not CONNECT',
     )
   // Servers answer HEAD as they answer GET.
-  return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted()
+  const sorted = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted()
+  const key = sorted.join()
+  const shared = known.get(key) ?? sorted
+  known.set(key, shared)
+  return shared
 }
 
 function readSource(
@@ -102,63 +118,5 @@ function readSource(
     `target.${part}.segment`,
     'the name of a {name} of the path',
   )
-  return { from: 'segment', name, index, prefix: found?.type === 'capture' ? found.prefix : '' }
+  return { from: 'segment', name, index, prefix: found?.type === 'capture' ? found.text : '' }
 }
-
-/** Hosts that differ in their port alone, which some servers ignore. */
-function hostsTwice(routes: readonly Route[]): string[] {
-  const seen = new Map<string, Route>()
-  return routes.flatMap((route) => {
-    const name = withoutPort(route.host)
-    const other = seen.get(name) ?? route
-    seen.set(name, other)
-    if (other.host === route.host) return []
-    return `routes[${route.index}].host: expected the port of routes[${other.index}], because some servers ignore it`
-  })
-}
-
-/** Texts at the same place that some servers take for each other. */
-function writtenTwice(routes: readonly Route[]): string[] {
-  const seen = new Map<string, { readonly text: string; readonly index: number }>()
-  const problems: string[] = []
-  for (const { index, path } of routes) {
-    let place = ''
-    for (const segment of path.segments) {
-      const text = segment.type === 'literal' ? segment.text : `${segment.prefix}{}`
-      const key = `${place}/${folded(text)}`
-      const other = seen.get(key) ?? { text, index }
-      seen.set(key, other)
-      if (other.text !== text)
-        problems.push(
-          `routes[${index}].path: expected \`${other.text}\` as in routes[${other.index}], found \`${text}\`, which some servers take for the same`,
-        )
-      place += `/${text}`
-    }
-  }
-  return problems
-}
-
-/** Pairs of routes for the same request, where neither is the more specific one and no third one decides. */
-function ambiguities(routes: readonly Route[]): string[] {
-  const keys = new Map<string, Route>()
-  const problems: string[] = []
-  for (const route of routes) {
-    const twin = keys.get(keyOf(route))
-    if (twin === undefined) keys.set(keyOf(route), route)
-    else problems.push(`routes[${route.index}]: expected other requests than those of routes[${twin.index}]`)
-  }
-  for (const route of routes)
-    for (const other of routes) {
-      if (other === route || problems.length === PROBLEMS_MAX) break
-      const shared = common(route, other)
-      // The more specific of the two, or a route for exactly what they share.
-      if (shared === undefined || keys.has(keyOf(shared))) continue
-      problems.push(
-        `routes[${route.index}]: overlaps routes[${other.index}], and neither is the more specific one; expected a route for what both match: ${patternText(shared)}`,
-      )
-    }
-  return problems
-}
-
-/** Most overlaps that are listed. */
-const PROBLEMS_MAX = 20

@@ -1,7 +1,22 @@
-/** The explanation of a request without a route: a near route, or the expected form of the request. */
+/**
+ * The explanation of a request: the other routes that match it; or, without a route, a near one, or the
+ * expected form of the request.
+ */
 import { type PathPattern, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
+import { RouteTree } from './route-tree.ts'
 import { Routes } from './routes.ts'
+
+/** All routes that match the request, the one that decides first. The others would decide without it. */
+export function matchingRoutes(routes: Routes, request: RouteRequest): Route[] {
+  return routes.inOrder().filter((route) => isFor(route, request))
+}
+
+function isFor(route: Route, request: RouteRequest): boolean {
+  const alone = new Routes(new RouteTree([route], () => {}))
+  const { refused } = alone.match(request)
+  return refused === undefined || refused === 'TARGET_NOT_FOUND'
+}
 
 /** A route that would be for the request, but for one thing. */
 export interface NearRoute {
@@ -15,16 +30,16 @@ const NEAR_MAX = 3
 
 /** The routes that differ from the request in one thing, the nearest first. */
 export function nearRoutes(routes: Routes, request: RouteRequest): NearRoute[] {
-  const isFor = (route: Route) => new Routes([route]).match(request).refused !== 'NO_ROUTE'
+  const fits = (route: Route) => isFor(route, request)
   const near: (NearRoute & { readonly rank: number })[] = []
   for (const route of routes.all)
-    if (isFor({ ...route, methods: undefined }))
+    if (fits({ ...route, methods: undefined }))
       near.push({ route, differs: 'method', rank: Number.POSITIVE_INFINITY })
-    else if (isFor({ ...route, host: '' })) near.push({ route, differs: 'host', rank: Number.MAX_VALUE })
+    else if (fits({ ...route, host: '' })) near.push({ route, differs: 'host', rank: Number.MAX_VALUE })
     else {
       const { segments } = route.path
       const shared = segments.findLastIndex((_each, index) =>
-        isFor({ ...route, path: beginningOf(route.path, index + 1) }),
+        fits({ ...route, path: beginningOf(route.path, index + 1) }),
       )
       if (shared >= 0) near.push({ route, differs: 'path', rank: shared })
     }

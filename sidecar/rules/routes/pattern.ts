@@ -1,12 +1,9 @@
-/**
- * The patterns of hosts, paths and methods: reading them, and the intersection of two. Two patterns
- * have either nothing in common, or exactly what one pattern says.
- */
+/** The patterns of hosts, paths and methods: reading and showing them. */
 
-/** A segment of a path: a text, or any text behind a prefix, which may be empty. */
-type SegmentPattern =
+/** A segment of a path: a text; or a capture, one character or more behind a text, which may be empty. */
+export type SegmentPattern =
   | { readonly type: 'literal'; readonly text: string }
-  | { readonly type: 'capture'; readonly prefix: string; readonly name: string }
+  | { readonly type: 'capture'; readonly text: string; readonly name: string }
 
 export interface PathPattern {
   /** As it is written. */
@@ -33,23 +30,61 @@ export interface Pattern {
 const LITERAL = /^[A-Za-z0-9\-._~!$&'()*+,=:@]+$/
 const CAPTURE = /^([A-Za-z0-9\-._~!$&'()*+,=:@]*)\{([a-z][a-z0-9_]{0,63})\}$/
 
-export const PATH_EXPECTED =
+const PATH_EXPECTED =
   "a path that begins with a slash, whose segments are letters, digits and -._~!$&'()*+,=:@, or end with {name}"
 
-/** @returns `undefined` if the text is not a pattern of a path */
-export function parsePath(text: string): PathPattern | undefined {
+/** The expected form of a path, and the nearest path that has it. */
+export function pathExpected(text: string): string {
+  const near = nearestPath(text)
+  return near === undefined
+    ? PATH_EXPECTED
+    : `${PATH_EXPECTED}; the nearest is ${near}, where a name takes the whole rest of its segment`
+}
+
+/** With one name at the end of each segment that has names. `undefined`: there is none. */
+function nearestPath(text: string): string | undefined {
+  const segments = text.split('/').map((segment) => {
+    const [prefix = '', ...rest] = segment.split('{')
+    const names = rest.map((each) => each.split('}')[0] ?? '')
+    const name = names.map(snakeCase).join('_')
+    return names.length === 0 ? segment : `${prefix}{${name}}`
+  })
+  const near = segments.join('/')
+  return near !== text && parsePath(near) !== undefined ? near : undefined
+}
+
+/** `accountId` and `account-id` as `account_id`. */
+function snakeCase(name: string): string {
+  return name
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase()
+}
+
+/**
+ * @param known segments that were read before: routes have many in common
+ * @returns `undefined` if the text is not a pattern of a path
+ */
+export function parsePath(
+  text: string,
+  known: Map<string, SegmentPattern> = new Map(),
+): PathPattern | undefined {
   if (!text.startsWith('/')) return undefined
   const below = text.endsWith('/')
-  const inner = text.slice(1, below ? -1 : undefined)
   const segments: SegmentPattern[] = []
-  for (const part of text === '/' ? [] : inner.split('/')) {
-    const [, prefix = '', name] = CAPTURE.exec(part) ?? []
-    if (name !== undefined) segments.push({ type: 'capture', prefix, name })
-    else if (LITERAL.test(part) && part !== '.' && part !== '..')
-      segments.push({ type: 'literal', text: part })
-    else return undefined
+  for (const part of text === '/' ? [] : text.slice(1, below ? -1 : undefined).split('/')) {
+    const segment = known.get(part) ?? parseSegment(part)
+    if (segment === undefined) return undefined
+    known.set(part, segment)
+    segments.push(segment)
   }
   return { text, segments, below }
+}
+
+function parseSegment(text: string): SegmentPattern | undefined {
+  const [, before = '', name] = CAPTURE.exec(text) ?? []
+  if (name !== undefined) return { type: 'capture', text: before, name }
+  return LITERAL.test(text) && text !== '.' && text !== '..' ? { type: 'literal', text } : undefined
 }
 
 const LABELS = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
@@ -61,7 +96,7 @@ const PORT = /:\d{1,5}$/
 
 /** A host, or a pattern of hosts, without its port. */
 export function withoutPort(host: string): string {
-  return host.replace(PORT, '')
+  return host.includes(':') ? host.replace(PORT, '') : host
 }
 
 /** Whether the text is the name of a host: ASCII, without a port and a dot at the end. */
@@ -87,78 +122,8 @@ export function isWritten(pattern: HostPattern, host: string): boolean {
   return pattern === '' || pattern === host
 }
 
-/** The requests that fit both patterns; `undefined`: nothing is. */
-export function common(one: Pattern, other: Pattern): Pattern | undefined {
-  // The path first, because it differs most often.
-  const path = commonPath(one.path, other.path)
-  const host = path && commonHost(one.host, other.host)
-  if (path === undefined || host === undefined) return undefined
-  const methods = commonMethods(one.methods, other.methods)
-  return methods?.length === 0 ? undefined : { host, path, methods }
-}
-
-function commonPath(one: PathPattern, other: PathPattern): PathPattern | undefined {
-  const [short, long] = one.segments.length <= other.segments.length ? [one, other] : [other, one]
-  const deeper = long.segments.length > short.segments.length
-  if (deeper && !short.below) return undefined
-  const segments: SegmentPattern[] = []
-  for (const [index, segment] of long.segments.entries()) {
-    const above = short.segments[index]
-    const shared = above === undefined ? segment : commonSegment(above, segment)
-    if (shared === undefined) return undefined
-    segments.push(shared)
-  }
-  const below = long.below && (deeper || short.below)
-  return { text: pathText(segments, below), segments, below }
-}
-
-function commonSegment(one: SegmentPattern, other: SegmentPattern): SegmentPattern | undefined {
-  if (one.type === 'capture' && other.type === 'capture') {
-    const [short, long] = one.prefix.length <= other.prefix.length ? [one, other] : [other, one]
-    return long.prefix.startsWith(short.prefix) ? long : undefined
-  }
-  if (one.type === 'capture') return commonSegment(other, one)
-  const fits = other.type === 'literal' ? one.text === other.text : isCaptured(other.prefix, one.text)
-  return fits ? one : undefined
-}
-
-/** Whether a capture behind the prefix takes the segment. It takes one character or more. */
-export function isCaptured(prefix: string, segment: string): boolean {
-  return segment.length > prefix.length && segment.startsWith(prefix)
-}
-
-function commonHost(one: HostPattern, other: HostPattern): HostPattern | undefined {
-  if (isWithin(one, other)) return one
-  return isWithin(other, one) ? other : undefined
-}
-
-function isWithin(host: HostPattern, around: HostPattern): boolean {
-  return host === around || around === '' || (around.startsWith('.') && host.endsWith(around))
-}
-
-function commonMethods(
-  one: readonly string[] | undefined,
-  other: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return one.filter((method) => other.includes(method))
-}
-
-/** The same for patterns of the same requests, whatever their captures are called. */
-export function keyOf({ host, path, methods }: Pattern): string {
-  const shape = path.segments.map((each) => (each.type === 'literal' ? `/${each.text}` : `/${each.prefix}{}`))
-  return `${methods?.join() ?? '*'} ${host}${shape.join('')}${path.below ? '/' : ''}`
-}
-
 /** A pattern for people: `GET api.example.com/v2/{account}/`. */
 export function patternText({ host, path, methods }: Pattern): string {
   const hostText = host.startsWith('.') ? `*${host}` : host
   return `${methods?.join(', ') ?? 'any method'} ${hostText === '' ? 'any host' : hostText} ${path.text}`
-}
-
-function pathText(segments: readonly SegmentPattern[], below: boolean): string {
-  const texts = segments.map((each) =>
-    each.type === 'literal' ? `/${each.text}` : `/${each.prefix}{${each.name}}`,
-  )
-  return `${texts.join('')}${below ? '/' : ''}`
 }

@@ -1,13 +1,14 @@
 /**
- * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts
- * before captures, a path before all that is below another, a host before a wildcard, a method before any.
- * `compile-routes.ts` has made sure that there is one.
+ * Finds the route of a request. The host decides first: a name before a wildcard, the longest wildcard first.
+ * Then the path, segment by segment from the left: a text before a capture, the capture behind the longest
+ * text first, and the end of a path before all that is below. Then the methods: the fewest first.
  */
 import { readRequestTarget } from '../../base/request-target.ts'
 import { METHOD_OVERRIDES, overridesMethod, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
-import { isCaptured, isHost, isWritten, withoutPort } from './pattern.ts'
+import { isHost, isWritten, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
-import { folded, isWhole, similarTo } from './similar.ts'
+import type { Captures, RouteTree, WantedMethod } from './route-tree.ts'
+import { folded, isFolded, isWhole, similarTo } from './similar.ts'
 
 /** Length of the longest path, without its query. */
 const PATH_LENGTH_MAX = 8_192
@@ -18,17 +19,17 @@ const METHOD = /^[A-Z][A-Z0-9_-]{0,31}$/
 /** The routes of a configuration. */
 export class Routes {
   readonly all: readonly Route[]
-  readonly #root: Node
+  readonly #tree: RouteTree
   readonly #namesHosts: boolean
   /** Whether some route names methods. */
   readonly namesMethods: boolean
 
-  /** @param all of which none are ambiguous */
-  constructor(all: readonly Route[]) {
-    this.all = all
-    this.#root = treeOf(all)
-    this.#namesHosts = all.some(({ host }) => host !== '')
-    this.namesMethods = all.some(({ methods }) => methods !== undefined)
+  /** @param tree of all routes, without a fault */
+  constructor(tree: RouteTree) {
+    this.all = tree.all
+    this.#tree = tree
+    this.#namesHosts = this.all.some(({ host }) => host !== '')
+    this.namesMethods = this.all.some(({ methods }) => methods !== undefined)
   }
 
   /**
@@ -36,7 +37,7 @@ export class Routes {
    * unless that refuses the request.
    */
   inOrder(): Route[] {
-    return [...routesIn(this.#root)]
+    return this.#tree.inOrder()
   }
 
   /** The API of the request, and the owner of its resource; or why there is none. Never throws. */
@@ -59,7 +60,7 @@ export class Routes {
     const isBelow = reading.path.endsWith('/')
     const path = isBelow ? reading.path.slice(0, -1) : reading.path
     const wanted = { path, host: name, method }
-    const found = find(this.#root, wanted, 1)
+    const found = find(this.#tree, wanted)
     if (found === undefined) return NO_ROUTE
     if ('refused' in found) return found
     if (!isWritten(found.host, host ?? ''))
@@ -78,16 +79,16 @@ export class Routes {
   #inDoubt(wanted: Wanted, found: Route, isBelow: boolean, isSame: (other: Found) => boolean) {
     for (const head of wanted.method === 'HEAD' && this.namesMethods ? HEADS : AS_IT_IS) {
       const asked = { ...wanted, ...head }
-      const one = head === AS_IT_IS[0] ? found : find(this.#root, asked, 1)
+      const one = head === AS_IT_IS[0] ? found : find(this.#tree, asked)
       if (one !== undefined && !isSame(one))
         return notCanonical('another method than HEAD, because another route is for GET')
       if (isBelow) {
         const empty: Route[] = []
-        const other = find(this.#root, { ...asked, end: 'slash', empty }, 1)
+        const other = find(this.#tree, { ...asked, end: 'slash', empty })
         if ((other !== one && !isSame(other)) || !empty.every(isSame))
           return notCanonical('no slash at the end, because another route is for what is below')
       } else if (one !== undefined && endsAt(one, wanted.path)) {
-        const other = find(this.#root, { ...asked, end: 'alone' }, 1)
+        const other = find(this.#tree, { ...asked, end: 'alone' })
         if (other !== undefined && !isSame(other))
           return notCanonical('a slash at the end, because another route is for what is around')
       }
@@ -141,91 +142,10 @@ function endOfSegment(path: string, start: number): number {
   return slash === -1 ? path.length : slash
 }
 
-/** A place in the tree. */
-interface Node {
-  readonly literals: Map<string, Node>
-  /** By the folded form of literals and prefixes: another spelling must not pass them by. */
-  readonly foldedLiterals: Set<string>
-  /** The longest prefix first. */
-  readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]
-  /** Routes whose path ends here, by host; the fewest methods first. */
-  readonly here: RoutesByHost
-  /** Routes for all that is below, as well. */
-  readonly below: RoutesByHost
-}
-
-/** By name, without a port. A host before a wildcard, the longest wildcard first, any host last. */
-interface RoutesByHost {
-  readonly named: Map<string, Route[]>
-  readonly any: Route[]
-}
-
-function treeOf(routes: readonly Route[]): Node {
-  const root = newNode()
-  // A route with fewer methods comes first, so that it is found first.
-  const count = ({ methods }: Route) => methods?.length ?? Number.POSITIVE_INFINITY
-  for (const route of routes.toSorted((one, other) => (count(one) < count(other) ? -1 : 1))) {
-    let node = root
-    for (const segment of route.path.segments)
-      node = segment.type === 'literal' ? literalNode(node, segment.text) : captureNode(node, segment.prefix)
-    const { named, any } = route.path.below ? node.below : node.here
-    const name = withoutPort(route.host)
-    const place = name === '' ? any : (named.get(name) ?? [])
-    place.push(route)
-    if (name !== '') named.set(name, place)
-  }
-  return root
-}
-
-function newNode(): Node {
-  return {
-    literals: new Map(),
-    foldedLiterals: new Set(),
-    captures: [],
-    here: { named: new Map(), any: [] },
-    below: { named: new Map(), any: [] },
-  }
-}
-
-function literalNode(parent: Node, text: string): Node {
-  let node = parent.literals.get(text)
-  if (node === undefined) {
-    node = newNode()
-    parent.literals.set(text, node)
-    parent.foldedLiterals.add(folded(text))
-  }
-  return node
-}
-
-function captureNode({ captures }: Node, prefix: string): Node {
-  const known = captures.find((each) => each.prefix === prefix)
-  if (known !== undefined) return known.node
-  const node = newNode()
-  captures.push({ prefix, folded: folded(prefix), node })
-  captures.sort((one, other) => other.prefix.length - one.prefix.length)
-  return node
-}
-
-function* routesIn({ literals, captures, here, below }: Node): Generator<Route> {
-  for (const node of literals.values()) yield* routesIn(node)
-  for (const { node } of captures) yield* routesIn(node)
-  for (const { named, any } of [here, below]) {
-    // A longer wildcard is within a shorter one.
-    const hosts = [...named.keys()].toSorted((one, other) => rankOf(other) - rankOf(one))
-    for (const host of hosts) yield* named.get(host) ?? []
-    yield* any
-  }
-}
-
-function rankOf(host: string): number {
-  return host.startsWith('.') ? host.length : Number.POSITIVE_INFINITY
-}
-
-interface Wanted {
+interface Wanted extends WantedMethod {
   /** Without a slash at its end. */
   readonly path: string
   readonly host: string
-  readonly method: string
   /**
    * `alone`: a route for all below a path is not for that path. `slash`: neither is one for the path alone,
    * because a slash follows it.
@@ -233,56 +153,83 @@ interface Wanted {
   readonly end?: 'alone' | 'slash'
   /** With `slash`: gets the routes that end with a name, because some servers accept an empty name. */
   readonly empty?: Route[]
-  /** `named`: HEAD is for routes that name it. */
-  readonly head?: 'named'
+}
+
+/** The first route that matches, by the places of the host, its wildcards and any host. */
+function find(tree: RouteTree, wanted: Wanted): Found {
+  const { roots } = tree
+  const { host } = wanted
+  // Most tables name no host.
+  if (host !== '' && roots.size > (roots.has('') ? 1 : 0))
+    for (let end = host; end !== ''; end = wildcardOf(end)) {
+      const root = roots.get(end)
+      const found = root === undefined ? undefined : walk(tree, root, wanted, 1)
+      if (found !== undefined) return found
+    }
+  const root = roots.get('')
+  return root === undefined ? undefined : walk(tree, root, wanted, 1)
+}
+
+/** The longest wildcard that the host, or the wildcard, is within; `''`: there is none. */
+function wildcardOf(host: string): string {
+  const dot = host.indexOf('.', 1)
+  return dot === -1 ? '' : host.slice(dot)
 }
 
 /**
- * The first route in the order from the most specific path to the least. Each node has one way to it, so at
- * most as many nodes are visited than there are.
+ * The first route in the tree. Each place has one way to it, so at most as many places are visited than there
+ * are.
  *
  * @param start where the next segment begins; behind the end: there is none
  */
-function find(
-  node: Node,
-  wanted: Wanted,
-  start: number,
-): Route | ReturnType<typeof notCanonical> | undefined {
+function walk(tree: RouteTree, place: number, wanted: Wanted, start: number): Found {
   const { path } = wanted
   if (start > path.length) {
-    const route = wanted.end === 'slash' ? undefined : pick(node.here, wanted)
+    const route = wanted.end === 'slash' ? undefined : tree.here(place, wanted)
     if (route !== undefined || wanted.end === 'alone') return route
-    for (const { prefix, node: captured } of wanted.empty === undefined ? [] : node.captures) {
-      const other = prefix === '' ? (pick(captured.here, wanted) ?? pick(captured.below, wanted)) : undefined
-      if (other !== undefined) wanted.empty?.push(other)
-    }
-  } else if (isDecisive(node)) {
-    const end = endOfSegment(path, start)
-    const segment = path.slice(start, end)
-    const next = node.literals.get(segment)
-    if (next === undefined) {
-      const plain = decoded(segment)
-      if (!isWhole(plain))
-        return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
-      if (passesBy(node, segment, plain))
-        return notCanonical('each segment written as in its route, also its case, and nothing behind it')
-    } else {
-      const found = find(next, wanted, end + 1)
-      if (found !== undefined) return found
-    }
-    for (const { prefix, node: captured } of node.captures)
-      if (isCaptured(prefix, segment)) {
-        const found = find(captured, wanted, end + 1)
-        if (found !== undefined) return found
-      } else if (segment === prefix)
-        return notCanonical('a name behind each text of a route, because some servers accept an empty name')
+    const behind = wanted.empty === undefined ? 0 : tree.behindAny(place)
+    const other = behind === 0 ? undefined : (tree.here(behind, wanted) ?? tree.below(behind, wanted))
+    if (other !== undefined) wanted.empty?.push(other)
+    return tree.below(place, wanted)
   }
-  return pick(node.below, wanted)
+  const captures = tree.capturesOf(place)
+  const any = tree.behindAny(place)
+  // Elsewhere it depends neither on the segment nor on its absence which route is found.
+  if (!tree.hasLiterals(place) && any === 0 && captures === undefined && !tree.hasRouteHere(place))
+    return tree.below(place, wanted)
+  const end = endOfSegment(path, start)
+  const segment = path.slice(start, end)
+  const next = tree.behind(place, tree.numberOf(segment))
+  if (next === 0) {
+    const plain = decoded(segment)
+    if (!isFolded(plain) && !isWhole(plain))
+      return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
+    if (passesBy(tree, place, segment, plain))
+      return notCanonical('each segment written as in its route, also its case, and nothing behind it')
+  }
+  const found =
+    (next === 0 ? undefined : walk(tree, next, wanted, end + 1)) ??
+    (captures && walkCaptures(tree, captures, wanted, segment, end + 1)) ??
+    (any === 0 ? undefined : walk(tree, any, wanted, end + 1))
+  return found ?? tree.below(place, wanted)
 }
 
-/** Whether it depends on the segment, or on its absence, which route is found. */
-function isDecisive({ literals, captures, here }: Node): boolean {
-  return literals.size > 0 || captures.length > 0 || here.named.size > 0 || here.any.length > 0
+function walkCaptures(
+  tree: RouteTree,
+  { places, lengths }: Captures,
+  wanted: Wanted,
+  segment: string,
+  next: number,
+): Found {
+  for (const length of lengths) {
+    const place = length > segment.length ? undefined : places.get(segment.slice(0, length))
+    if (place === undefined) continue
+    if (length === segment.length)
+      return notCanonical('a name behind each text of a route, because some servers accept an empty name')
+    const found = walk(tree, place, wanted, next)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /**
@@ -291,31 +238,16 @@ function isDecisive({ literals, captures, here }: Node): boolean {
  *
  * @param segment as it arrived, which is not a text of the routes
  */
-function passesBy({ foldedLiterals, captures }: Node, segment: string, plain: string): boolean {
-  if (foldedLiterals.size > 0 && similarTo(plain).some((text) => foldedLiterals.has(text))) return true
-  return captures.some(
-    ({ prefix, folded: beginning }) =>
-      prefix !== '' && !segment.startsWith(prefix) && folded(plain).startsWith(beginning),
-  )
-}
-
-function pick({ named, any }: RoutesByHost, wanted: Wanted): Route | undefined {
-  const { host } = wanted
-  if (named.size > 0 && host !== '') {
-    const exact = withMethod(named.get(host), wanted)
-    if (exact !== undefined) return exact
-    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
-      const route = withMethod(named.get(host.slice(dot)), wanted)
-      if (route !== undefined) return route
-    }
+function passesBy(tree: RouteTree, place: number, segment: string, plain: string): boolean {
+  if (tree.hasLiterals(place)) {
+    const isText = (text: string) => tree.hasFolded(place, text)
+    if (isFolded(plain) ? isText(plain) : similarTo(plain).some(isText)) return true
   }
-  return withMethod(any, wanted)
-}
-
-function withMethod(routes: readonly Route[] | undefined, { method, head }: Wanted): Route | undefined {
-  return routes?.find(
-    ({ methods, namesHead }) =>
-      methods === undefined || (methods.includes(method) && (head === undefined || namesHead)),
+  const captures = tree.capturesOf(place)
+  if (captures === undefined) return false
+  const form = folded(plain)
+  return captures.foldedLengths.some((length) =>
+    captures.folded.get(form.slice(0, length))?.some(({ text }) => !segment.startsWith(text)),
   )
 }
 

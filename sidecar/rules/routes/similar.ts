@@ -9,15 +9,20 @@ const FORMAT = /\.[a-z][a-z0-9]*$/
 /** Decoded parts that some servers cut off: parameters, a query, a fragment, a stream of a file. */
 const CUT = /(?:[;?#]|::?\$).*$/s
 
-/** Most segments are like this, and then they are their own folded form. */
+/** Nothing here is folded into something else. */
 const FOLDED = /^[a-z0-9_-]*$/
+
+/** Whether a segment is its own folded form, as most are. */
+export function isFolded(segment: string): boolean {
+  return FOLDED.test(segment)
+}
 
 /**
  * The same text for segments that differ in case, in compatible characters (`ａ`), in invisible ones, or in
  * what is cut off.
  */
 export function folded(segment: string): string {
-  if (FOLDED.test(segment)) return segment
+  if (isFolded(segment)) return segment
   const plain = segment.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
   // Some letters meet another one in capitals alone: `ı` and `i`.
   const text = plain.toUpperCase().toLowerCase().replace(CUT, '')

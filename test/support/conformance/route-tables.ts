@@ -93,6 +93,41 @@ export const TABLES: readonly (readonly [
     ].map((path) => ({ path })),
   ],
   [
+    'the first text from the left',
+    [
+      { path: '/issues/comments/{id}', api: 'comment' },
+      { path: '/issues/{n}/comments', api: 'comments' },
+      { path: '/issues/{n}/', api: 'issue' },
+      { path: '/issues/open/', methods: ['POST'], api: 'open' },
+      { path: '/{owner}/pages/latest', api: 'latest' },
+      { path: '/x-{owner}/{site}/latest', api: 'x' },
+      { path: '/x-y{owner}/pages/', api: 'x-y' },
+    ],
+    [
+      ...['/issues/comments/comments', '/issues/comments/7', '/issues/7/comments', '/issues/comments'],
+      ...['/issues/comments/7/x', '/issues/open/comments', '/issues/open/x', '/issues/pages/latest'],
+      ...['/a/pages/latest', '/x-a/pages/latest', '/x-ya/pages/latest', '/x-ya/sites/latest', '/x-a/pages/x'],
+      ...['/a/pages/x', '/issues/', '/issues/7/', '/x-/pages/latest', '/X-a/pages/latest'],
+    ].flatMap((path) => [{ path }, { path, method: 'POST' }]),
+  ],
+  [
+    'the host before the path, and the path before the method',
+    [
+      { host: 'api.example.com', path: '/', api: 'host' },
+      { host: 'api.example.com', path: '/only/get', methods: ['GET'], api: 'get' },
+      { host: '*.example.com', path: '/admin/', api: 'wildcard' },
+      { host: '*.example.com', path: '/', methods: ['PUT'], api: 'put' },
+      { path: '/admin/users', api: 'any' },
+      { path: '/{x}/users', methods: ['GET'], api: 'named' },
+      { path: '/Only/', api: 'only' },
+    ],
+    ['api.example.com', 'b.example.com', 'example.org'].flatMap((host) =>
+      ['/admin/users', '/admin/x', '/x/users', '/only/get', '/Only/get', '/ONLY/get', '/'].flatMap((path) =>
+        ['GET', 'PUT', 'POST'].map((method) => ({ host, path, method })),
+      ),
+    ),
+  ],
+  [
     'nothing around',
     [{ path: '/below/' }, { path: '/here' }, { path: '/name/{x}' }].map((each) => ({ ...each, api: 'x' })),
     ['/below', '/below/', '/here', '/here/', '/name/1', '/name/1/', '/name/', '/'].map((path) => ({ path })),

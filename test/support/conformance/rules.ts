@@ -150,20 +150,18 @@ function released(engine: Engine): Buffer {
 
 /** The same rules in three messages: each list goes on in the next one. */
 function inParts(rules: wire.Rules): Record<string, Buffer> {
-  const { apis, cells, exactRoutes: { routes = [], overrides = [] } = {} } = rules
+  const { apis, cells, routes: { routes = [], overrides = [] } = {} } = rules
   const part = (fields: Partial<wire.Rules>) =>
-    encode(wire.Rules, { ...{ matrix: undefined, cells: [], apis: [] }, ...NO_ROUTES, ...fields })
+    encode(wire.Rules, { ...{ matrix: undefined, cells: [], apis: [], routes: undefined }, ...fields })
   return {
     'routed-1': part({
       ...{ apis: apis.slice(0, 10), cells: cells.slice(0, 3) },
-      exactRoutes: { routes: routes.slice(0, 5), overrides },
+      routes: { routes: routes.slice(0, 5), overrides },
     }),
-    'routed-2': part({ apis: apis.slice(10, 25), exactRoutes: { routes: routes.slice(5), overrides: [] } }),
+    'routed-2': part({ apis: apis.slice(10, 25), routes: { routes: routes.slice(5), overrides: [] } }),
     'routed-end': part({ matrix: rules.matrix, apis: apis.slice(25), cells: cells.slice(3) }),
   }
 }
-
-const NO_ROUTES = { routes: undefined, exactRoutes: undefined }
 
 /** The files of the suite, by their names. */
 export function rulesFiles(): Record<string, Buffer> {

@@ -131,7 +131,7 @@ export const ROUTES: readonly RouteSetting[] = [
   },
   { path: '/ledger/', api: 'balance' },
   { path: '/users/{id}', api: 'iam' },
-  { path: '/v1/AUTH_', methods: ['GET'], api: 'iam' },
+  { host: '*.example.com', path: '/v1/AUTH_', methods: ['GET'], api: 'iam' },
   { path: '/servers:start', methods: ['GET', 'HEAD'], api: 'iam' },
   { host: 'ports.example.net:8443', path: '/ports/', api: 'iam' },
 ]

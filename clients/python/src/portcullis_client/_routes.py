@@ -26,26 +26,6 @@ _VALUE = re.compile(r"[A-Za-z0-9\-._~:@+=]{1,255}\Z").match
 
 
 @dataclass(slots=True)
-class _Hosts:
-    """Routes of a place, by the name of the host, without a port."""
-
-    named: dict[str, list[wire.Route]] = field(default_factory=dict)
-    any: list[wire.Route] = field(default_factory=list)
-
-    def pick(self, host: str, method: str) -> wire.Route | None:
-        """A host before a wildcard, the longest wildcard first, any host last."""
-        if self.named:
-            found = _with_method(self.named.get(host, ()), method)
-            dot = host.find(".")
-            while found is None and dot != -1:
-                found = _with_method(self.named.get(host[dot:], ()), method)
-                dot = host.find(".", dot + 1)
-            if found is not None:
-                return found
-        return _with_method(self.any, method)
-
-
-@dataclass(slots=True)
 class _Place:
     """Where routes part: the segments of a path up to there."""
 
@@ -53,24 +33,20 @@ class _Place:
     #: The texts of ``literals`` as lenient servers compare them.
     folded: set[str] = field(default_factory=set)
     folded_max: int = 0
-    #: Text, folded text and place; the longest text first, as the sidecar sends them.
-    captures: list[tuple[str, str, _Place]] = field(default_factory=list)
+    #: Folded text and place by the text; the longest text first, as the sidecar sends them.
+    captures: dict[str, tuple[str, _Place]] = field(default_factory=dict)
     #: Routes whose path ends here.
-    here: _Hosts = field(default_factory=_Hosts)
+    here: list[wire.Route] = field(default_factory=list)
     #: Routes for all that is below, as well.
-    below: _Hosts = field(default_factory=_Hosts)
+    below: list[wire.Route] = field(default_factory=list)
 
     def next(self, segment: wire.RouteSegment) -> _Place:
         """The place behind a segment of a route."""
+        folded = segment.folded if segment.HasField("folded") else segment.text
         if segment.capture:
-            for text, _, place in self.captures:
-                if text == segment.text:
-                    return place
-            made = _Place()
-            self.captures.append((segment.text, segment.folded, made))
-            return made
-        self.folded.add(segment.folded)
-        self.folded_max = max(self.folded_max, len(segment.folded))
+            return self.captures.setdefault(segment.text, (folded, _Place()))[1]
+        self.folded.add(folded)
+        self.folded_max = max(self.folded_max, len(folded))
         return self.literals.setdefault(segment.text, _Place())
 
     def is_similar(self, segment: str) -> bool:
@@ -85,7 +61,7 @@ class _Place:
             dot = lower.find(".", dot + 1)
         return any(
             text != "" and not segment.startswith(text) and lower.startswith(folded)
-            for text, folded, _ in self.captures
+            for text, (folded, _) in self.captures.items()
         )
 
 
@@ -101,17 +77,16 @@ class Routes:
     """The routes of a sidecar."""
 
     def __init__(self, message: wire.Routes) -> None:
-        self._root = _Place()
+        #: By the name of the host, without a port. A wildcard begins with a dot, and the empty name is any host.
+        self._hosts: dict[str, _Place] = {}
         self._overrides = frozenset(message.overrides)
         self._lengths = frozenset(map(len, message.overrides))
         self._names_methods = any(route.methods for route in message.routes)
         for route in message.routes:
-            place = self._root
+            place = self._hosts.setdefault(route.host.partition(":")[0], _Place())
             for segment in route.segments:
                 place = place.next(segment)
-            hosts = place.below if route.below else place.here
-            host = route.host.partition(":")[0]
-            (hosts.named.setdefault(host, []) if host else hosts.any).append(route)
+            (place.below if route.below else place.here).append(route)
 
     def find(self, request: Request, headers: Sequence[tuple[str, str]]) -> FoundRoute | None:
         """The route of a plain request; ``None``: the sidecar must be asked."""
@@ -132,23 +107,34 @@ class Routes:
         segments = path[1:].removesuffix("/").split("/") if path != "/" else []
         wanted = segments, host[1].lower(), request.method
         try:
-            route = _walk(self._root, *wanted)
+            route = self._first(*wanted)
             if route is None or not _is_written(route.host, request.host):
                 return None
             if request.method == "HEAD" and route.methods:
                 return None
             # Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
             if path.endswith("/"):
-                other = _walk(self._root, *wanted, _SLASH)
+                other = self._first(*wanted, _SLASH)
                 if other is None or not _is_same(route, other):
                     return None
             elif route.below and len(route.segments) == len(segments):
-                other = _walk(self._root, *wanted, _ALONE)
+                other = self._first(*wanted, _ALONE)
                 if other is not None and not _is_same(route, other):
                     return None
         except _AskError:
             return None
         return _found(route, segments, headers)
+
+    def _first(self, segments: list[str], host: str, method: str, end: int = 0) -> wire.Route | None:
+        """The first route that matches: of the host, of its wildcards, the longest first, and of any host."""
+        name = host
+        while True:
+            place = self._hosts.get(name)
+            route = _walk(place, segments, method, end) if place is not None else None
+            if route is not None or not name:
+                return route
+            dot = name.find(".", 1)
+            name = name[dot:] if dot != -1 else ""
 
 
 def _is_written(pattern: str, host: str) -> bool:
@@ -166,35 +152,33 @@ def _is_same(one: wire.Route, other: wire.Route) -> bool:
     return one.api == other.api and not any(targets)
 
 
-def _walk(
-    place: _Place, segments: list[str], host: str, method: str, end: int = 0, index: int = 0
-) -> wire.Route | None:
-    """The first route that matches."""
+def _walk(place: _Place, segments: list[str], method: str, end: int, index: int = 0) -> wire.Route | None:
+    """The first route of a place that matches."""
     if index == len(segments):
         if end != _SLASH:
-            route = place.here.pick(host, method)
+            route = _with_method(place.here, method)
             if route is not None or end == _ALONE:
                 return route
-        elif any(text == "" for text, _, _ in place.captures):
+        elif "" in place.captures:
             # Some servers accept an empty name.
             raise _AskError
     elif place.literals or place.captures:
         segment = segments[index]
         literal = place.literals.get(segment)
         if literal is not None:
-            route = _walk(literal, segments, host, method, end, index + 1)
+            route = _walk(literal, segments, method, end, index + 1)
             if route is not None:
                 return route
         elif place.is_similar(segment):
             raise _AskError
-        for text, _, captured in place.captures:
+        for text, (_, captured) in place.captures.items():
             if len(segment) > len(text) and segment.startswith(text):
-                route = _walk(captured, segments, host, method, end, index + 1)
+                route = _walk(captured, segments, method, end, index + 1)
                 if route is not None:
                     return route
             elif segment == text:
                 raise _AskError
-    return place.below.pick(host, method)
+    return _with_method(place.below, method)
 
 
 def _with_method(routes: Sequence[wire.Route], method: str) -> wire.Route | None:

@@ -181,7 +181,7 @@ class Rules:
             raise WrongSidecar("its rules do not have a cell for each API and kind")
         self._unknown_api = self._rows[""]
         #: ``None``: the sidecar must be asked about each request.
-        self.routes = Routes(rules.exact_routes) if rules.HasField("exact_routes") else None
+        self.routes = Routes(rules.routes) if rules.HasField("routes") else None
         self._allowed: dict[tuple[str, str], Words] = {}
         self._notes = {(row.api, note.kind): (note.text,) for row in rules.apis for note in row.notes}
 

@@ -2346,8 +2346,8 @@ type RouteSegment struct {
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Whether one character or more follow the text.
 	Capture bool `protobuf:"varint,2,opt,name=capture,proto3" json:"capture,omitempty"`
-	// The text as servers compare it that do not care about case and such.
-	Folded        string `protobuf:"bytes,3,opt,name=folded,proto3" json:"folded,omitempty"`
+	// The text as servers compare it that do not care about case and such. Unset: as it is.
+	Folded        *string `protobuf:"bytes,3,opt,name=folded,proto3,oneof" json:"folded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2397,8 +2397,8 @@ func (x *RouteSegment) GetCapture() bool {
 }
 
 func (x *RouteSegment) GetFolded() string {
-	if x != nil {
-		return x.Folded
+	if x != nil && x.Folded != nil {
+		return *x.Folded
 	}
 	return ""
 }
@@ -2612,7 +2612,8 @@ func (x *Route) GetProject() *RouteSource {
 // other request.
 type Routes struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first one that matches is the route.
+	// The first one that matches is the route: those of a host come before those of a wildcard and of any host,
+	// and of two paths the one with the first text from the left.
 	Routes []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
 	// Names of headers, in lower case. A request with one of them is not plain.
 	Overrides     []string `protobuf:"bytes,2,rep,name=overrides,proto3" json:"overrides,omitempty"`
@@ -2673,11 +2674,9 @@ type Rules struct {
 	Cells []*CellReasons `protobuf:"bytes,2,rep,name=cells,proto3" json:"cells,omitempty"`
 	// The rows, first that of APIs that are not in the matrix.
 	Apis []*ApiCells `protobuf:"bytes,3,rep,name=apis,proto3" json:"apis,omitempty"`
-	// Never set. Older clients go by it, and take some requests for those of a route that not every server
-	// takes for them. Without it they ask about each request.
-	Routes *Routes `protobuf:"bytes,4,opt,name=routes,proto3" json:"routes,omitempty"`
-	// Unset: the sidecar has none, or too many to send them. A client must ask about each request.
-	ExactRoutes   *Routes `protobuf:"bytes,5,opt,name=exact_routes,json=exactRoutes,proto3" json:"exact_routes,omitempty"`
+	// Unset: the sidecar has none, or too many to send them. A client must ask about each request. The numbers 4
+	// and 5 must not be used again: older clients take some requests for those of another route by them.
+	Routes        *Routes `protobuf:"bytes,6,opt,name=routes,proto3" json:"routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2736,13 +2735,6 @@ func (x *Rules) GetApis() []*ApiCells {
 func (x *Rules) GetRoutes() *Routes {
 	if x != nil {
 		return x.Routes
-	}
-	return nil
-}
-
-func (x *Rules) GetExactRoutes() *Routes {
-	if x != nil {
-		return x.ExactRoutes
 	}
 	return nil
 }
@@ -3288,11 +3280,12 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\bApiCells\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x14\n" +
 	"\x05cells\x18\x02 \x03(\rR\x05cells\x12-\n" +
-	"\x05notes\x18\x03 \x03(\v2\x17.portcullis.v1.CellNoteR\x05notes\"T\n" +
+	"\x05notes\x18\x03 \x03(\v2\x17.portcullis.v1.CellNoteR\x05notes\"d\n" +
 	"\fRouteSegment\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
-	"\acapture\x18\x02 \x01(\bR\acapture\x12\x16\n" +
-	"\x06folded\x18\x03 \x01(\tR\x06folded\"e\n" +
+	"\acapture\x18\x02 \x01(\bR\acapture\x12\x1b\n" +
+	"\x06folded\x18\x03 \x01(\tH\x00R\x06folded\x88\x01\x01B\t\n" +
+	"\a_folded\"e\n" +
 	"\vRouteSource\x12\x1a\n" +
 	"\asegment\x18\x01 \x01(\rH\x00R\asegment\x12\x18\n" +
 	"\x06header\x18\x02 \x01(\tH\x00R\x06header\x12\x16\n" +
@@ -3308,13 +3301,12 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\aproject\x18\a \x01(\v2\x1a.portcullis.v1.RouteSourceR\aproject\"T\n" +
 	"\x06Routes\x12,\n" +
 	"\x06routes\x18\x01 \x03(\v2\x14.portcullis.v1.RouteR\x06routes\x12\x1c\n" +
-	"\toverrides\x18\x02 \x03(\tR\toverrides\"\xfe\x01\n" +
+	"\toverrides\x18\x02 \x03(\tR\toverrides\"\xc4\x01\n" +
 	"\x05Rules\x12-\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x120\n" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
 	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\x12-\n" +
-	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\x128\n" +
-	"\fexact_routes\x18\x05 \x01(\v2\x15.portcullis.v1.RoutesR\vexactRoutes\"\x83\x03\n" +
+	"\x06routes\x18\x06 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\"\x83\x03\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
@@ -3466,45 +3458,44 @@ var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	29, // 44: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
 	30, // 45: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
 	34, // 46: portcullis.v1.Rules.routes:type_name -> portcullis.v1.Routes
-	34, // 47: portcullis.v1.Rules.exact_routes:type_name -> portcullis.v1.Routes
-	0,  // 48: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
-	35, // 49: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
-	28, // 50: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
-	47, // 51: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
-	47, // 52: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
-	42, // 53: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
-	35, // 54: portcullis.v1.WatchChangesResponse.rules_part:type_name -> portcullis.v1.Rules
-	0,  // 55: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
-	7,  // 56: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	38, // 57: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 58: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	5,  // 59: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	10, // 60: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	12, // 61: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	16, // 62: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	18, // 63: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	20, // 64: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	23, // 65: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	25, // 66: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	27, // 67: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	37, // 68: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	40, // 69: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
-	9,  // 70: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	11, // 71: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	13, // 72: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	17, // 73: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	19, // 74: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	22, // 75: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	24, // 76: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	26, // 77: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	36, // 78: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	39, // 79: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	41, // 80: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
-	70, // [70:81] is the sub-list for method output_type
-	59, // [59:70] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	0,  // 47: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
+	35, // 48: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
+	28, // 49: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
+	47, // 50: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
+	47, // 51: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
+	42, // 52: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
+	35, // 53: portcullis.v1.WatchChangesResponse.rules_part:type_name -> portcullis.v1.Rules
+	0,  // 54: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
+	7,  // 55: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	38, // 56: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 57: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	5,  // 58: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	10, // 59: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	12, // 60: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	16, // 61: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	18, // 62: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	20, // 63: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	23, // 64: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	25, // 65: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	27, // 66: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	37, // 67: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	40, // 68: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
+	9,  // 69: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	11, // 70: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	13, // 71: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	17, // 72: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	19, // 73: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	22, // 74: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	24, // 75: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	26, // 76: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	36, // 77: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	39, // 78: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	41, // 79: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
+	69, // [69:80] is the sub-list for method output_type
+	58, // [58:69] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }
@@ -3528,6 +3519,7 @@ func file_portcullis_v1_authorization_proto_init() {
 		(*RevokeRequest_Value)(nil),
 		(*RevokeRequest_TokenId)(nil),
 	}
+	file_portcullis_v1_authorization_proto_msgTypes[31].OneofWrappers = []any{}
 	file_portcullis_v1_authorization_proto_msgTypes[32].OneofWrappers = []any{
 		(*RouteSource_Segment)(nil),
 		(*RouteSource_Header)(nil),

@@ -8,7 +8,7 @@ import {
   type TestHeaders,
 } from '../../../../../matrix/policy-tests/index.ts'
 import { type Config, ConfigError, readConfig } from '../../../../config/config.ts'
-import { compileRoutes } from '../../../../rules/routes/compile-routes.ts'
+import { openRoutes } from '../../../../process/open/open-routes.ts'
 import { patternText } from '../../../../rules/routes/pattern.ts'
 import type { Route } from '../../../../rules/routes/route.ts'
 import type { Routes } from '../../../../rules/routes/routes.ts'
@@ -26,7 +26,7 @@ export class TestRoutes {
   constructor({ apis }: Engine, config: Config | undefined) {
     this.#apis = apis
     this.#configured = config?.file
-    if (config?.file !== undefined) this.#byPath.set(config.file, this.#compile(config.file, config.routes))
+    if (config?.file !== undefined) this.#byPath.set(config.file, config.routes && openRoutes(config, apis))
   }
 
   /** The files that hold the routes. */
@@ -59,18 +59,11 @@ export class TestRoutes {
       return this.#configured === undefined ? undefined : this.#byPath.get(this.#configured)
     const place = isAbsolute(tests.routes) ? tests.routes : join(dirname(path), tests.routes)
     if (!this.#byPath.has(place)) {
-      const { routes } = readConfig({ file: place })
-      if (routes === undefined) throw new ConfigError(`${place}: routes: expected a list of routes`)
-      this.#byPath.set(place, this.#compile(place, routes))
+      const config = readConfig({ file: place })
+      if (config.routes === undefined) throw new ConfigError(`${place}: routes: expected a list of routes`)
+      this.#byPath.set(place, openRoutes(config, this.#apis))
     }
     return this.#byPath.get(place)
-  }
-
-  #compile(file: string, settings: Config['routes']): Routes | undefined {
-    if (settings === undefined) return undefined
-    const { routes, problems } = compileRoutes(settings, this.#apis)
-    if (routes === undefined) throw new ConfigError(problems.map((each) => `${file}: ${each}`).join('\n'))
-    return routes
   }
 }
 

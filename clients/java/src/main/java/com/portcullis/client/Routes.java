@@ -5,6 +5,7 @@ import com.portcullis.v1.RouteSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,7 +25,11 @@ final class Routes {
   /** Some server could take a segment for another text than it is. */
   private static final OneRoute ASK = new OneRoute(null, "", List.of(), false, 0, null, null);
 
-  private final Place root = new Place();
+  /**
+   * By the name of the host, without a port. A wildcard begins with a dot, and the empty name is
+   * any host.
+   */
+  private final Map<String, Place> hosts = new HashMap<>();
 
   /** Whether some route has methods. */
   private final boolean isNamingMethods;
@@ -84,7 +89,7 @@ final class Routes {
     overrides = message.getOverridesList().toArray(String[]::new);
     isNamingMethods = message.getRoutesList().stream().anyMatch(each -> each.getMethodsCount() > 0);
     for (var each : message.getRoutesList()) {
-      var place = root;
+      var place = hosts.computeIfAbsent(each.getHost().split(":", 2)[0], key -> new Place());
       for (var segment : each.getSegmentsList()) {
         place = place.next(segment);
       }
@@ -120,7 +125,7 @@ final class Routes {
     if (isNamingMethods && mayNameMethod(rest)) {
       return null;
     }
-    var found = root.find(new Wanted(path, host, request.method(), End.ANY), 1);
+    var found = first(new Wanted(path, host, request.method(), End.ANY));
     if (found == null || found == ASK || !found.isWritten(request.host())) {
       return null;
     }
@@ -129,11 +134,11 @@ final class Routes {
     }
     // Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
     if (rest.startsWith("/")) {
-      if (!found.isSame(root.find(new Wanted(path, host, request.method(), End.SLASH), 1))) {
+      if (!found.isSame(first(new Wanted(path, host, request.method(), End.SLASH)))) {
         return null;
       }
     } else if (found.below && found.segments == path.chars().filter(each -> each == '/').count()) {
-      var other = root.find(new Wanted(path, host, request.method(), End.ALONE), 1);
+      var other = first(new Wanted(path, host, request.method(), End.ALONE));
       if (other != null && !found.isSame(other)) {
         return null;
       }
@@ -147,6 +152,23 @@ final class Routes {
       return null;
     }
     return new Route(found.found.api(), new Scope(account, project), "");
+  }
+
+  /**
+   * The first route that matches: of the host, of its wildcards, the longest first, and of any
+   * host. Null: there is none.
+   */
+  private OneRoute first(Wanted wanted) {
+    var name = wanted.host;
+    while (true) {
+      var place = hosts.get(name);
+      var found = place == null ? null : place.find(wanted, 1);
+      if (found != null || name.isEmpty()) {
+        return found;
+      }
+      var dot = name.indexOf('.', 1);
+      name = dot < 0 ? "" : name.substring(dot);
+    }
   }
 
   /** The word, or something encoded in the name of a parameter. */
@@ -253,31 +275,25 @@ final class Routes {
 
     private int foldedMax;
 
-    /** The longest text first, as the sidecar sends them. */
-    private final List<Capture> captures = new ArrayList<>();
+    /** By their texts, the longest first, as the sidecar sends them. */
+    private final Map<String, Capture> captures = new LinkedHashMap<>();
 
     /** Routes whose path ends here, and those for all that is below as well. */
-    final OfHosts here = new OfHosts();
+    final List<OneRoute> here = new ArrayList<>();
 
-    final OfHosts below = new OfHosts();
+    final List<OneRoute> below = new ArrayList<>();
 
     private record Capture(String text, String folded, Place place) {}
 
     Place next(RouteSegment segment) {
       var text = segment.getText();
-      if (!segment.getCapture()) {
-        folded.add(segment.getFolded());
-        foldedMax = Math.max(foldedMax, segment.getFolded().length());
-        return literals.computeIfAbsent(text, key -> new Place());
+      var form = segment.hasFolded() ? segment.getFolded() : text;
+      if (segment.getCapture()) {
+        return captures.computeIfAbsent(text, key -> new Capture(text, form, new Place())).place;
       }
-      for (var each : captures) {
-        if (each.text.equals(text)) {
-          return each.place;
-        }
-      }
-      var made = new Place();
-      captures.add(new Capture(text, segment.getFolded(), made));
-      return made;
+      folded.add(form);
+      foldedMax = Math.max(foldedMax, form.length());
+      return literals.computeIfAbsent(text, key -> new Place());
     }
 
     /**
@@ -289,8 +305,8 @@ final class Routes {
       OneRoute found = null;
       if (start > wanted.path.length()) {
         if (wanted.end != End.SLASH) {
-          found = here.pick(wanted);
-        } else if (captures.stream().anyMatch(each -> each.text.isEmpty())) {
+          found = withMethod(here, wanted.method);
+        } else if (captures.containsKey("")) {
           // Some servers accept an empty name.
           return ASK;
         }
@@ -300,7 +316,7 @@ final class Routes {
       } else if (!literals.isEmpty() || !captures.isEmpty()) {
         found = findNext(wanted, start);
       }
-      return found == null ? below.pick(wanted) : found;
+      return found == null ? withMethod(below, wanted.method) : found;
     }
 
     private OneRoute findNext(Wanted wanted, int start) {
@@ -316,7 +332,7 @@ final class Routes {
       } else if (isSimilar(segment)) {
         return ASK;
       }
-      for (var each : captures) {
+      for (var each : captures.values()) {
         if (segment.length() > each.text.length() && segment.startsWith(each.text)) {
           var found = each.place.find(wanted, end + 1);
           if (found != null) {
@@ -343,7 +359,7 @@ final class Routes {
           return true;
         }
       }
-      for (var each : captures) {
+      for (var each : captures.values()) {
         if (!each.text.isEmpty()
             && !segment.startsWith(each.text)
             && lower.startsWith(each.folded)) {
@@ -354,42 +370,14 @@ final class Routes {
     }
   }
 
-  /** The routes of one place, by the name of the host, without a port. */
-  private static final class OfHosts {
-    private final Map<String, List<OneRoute>> named = new HashMap<>();
-    private final List<OneRoute> any = new ArrayList<>();
-
-    void add(OneRoute route) {
-      var host = route.host.split(":", 2)[0];
-      (host.isEmpty() ? any : named.computeIfAbsent(host, key -> new ArrayList<>())).add(route);
-    }
-
-    /** A host before a wildcard, the longest wildcard first, any host last. */
-    OneRoute pick(Wanted wanted) {
-      if (!named.isEmpty()) {
-        var found = withMethod(named.get(wanted.host), wanted.method);
-        for (var dot = wanted.host.indexOf('.');
-            found == null && dot >= 0;
-            dot = wanted.host.indexOf('.', dot + 1)) {
-          found = withMethod(named.get(wanted.host.substring(dot)), wanted.method);
-        }
-        if (found != null) {
-          return found;
-        }
+  /** Null: there is none. */
+  private static OneRoute withMethod(List<OneRoute> routes, String method) {
+    for (var each : routes) {
+      if (each.methods.isEmpty() || each.methods.contains(method)) {
+        return each;
       }
-      return withMethod(any, wanted.method);
     }
-
-    private static OneRoute withMethod(List<OneRoute> routes, String method) {
-      if (routes != null) {
-        for (var each : routes) {
-          if (each.methods.isEmpty() || each.methods.contains(method)) {
-            return each;
-          }
-        }
-      }
-      return null;
-    }
+    return null;
   }
 
   /**

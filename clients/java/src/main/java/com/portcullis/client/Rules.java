@@ -108,7 +108,7 @@ final class Rules {
 
   Rules(com.portcullis.v1.Rules message) throws Incomplete {
     digest = message.getMatrix().getRulesDigest();
-    routes = message.hasExactRoutes() ? new Routes(message.getExactRoutes()) : null;
+    routes = message.hasRoutes() ? new Routes(message.getRoutes()) : null;
     kinds =
         message.getMatrix().getTokenKindsList().stream().map(Rules::kindOf).toArray(Kind[]::new);
     if (Arrays.stream(kinds).anyMatch(each -> each.places.isEmpty())) {
