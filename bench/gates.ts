@@ -101,6 +101,15 @@ export const gates: readonly Gate[] = [
     because:
       'the aim is 1, because the cell is known and only the scope is judged; the rest is room for the noise of six nanoseconds',
   },
+  {
+    ...figure('routes', 'find', 2),
+    because: 'reading the request takes half of it, and each segment of its path one or two looks at memory',
+  },
+  {
+    ...figure('routes', 'read', 1_000),
+    because:
+      'the text is looked through for repeated keys, and every value for invisible characters; the tree is a third of it',
+  },
   { ...ratio('policy-tests', 'rows', 15), because: TESTED },
   { ...ratio('policy-tests', 'table', 15), because: TESTED },
   // The readings themselves allocate far less than this, spread over the calls. One object takes 12 bytes.

@@ -13,6 +13,7 @@ import { ownerSuite } from './owner.ts'
 import { pageSuite } from './page.ts'
 import { peersSuite, serversSuite } from './peers.ts'
 import { policyTestsSuite } from './policy-tests.ts'
+import { routesSuite } from './routes.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { signalsSuite } from './signals.ts'
 import { sizeSuite } from './size.ts'
@@ -26,6 +27,7 @@ import { workersSuite } from './workers.ts'
 export const suites: readonly Suite[] = [
   engineSuite,
   policyTestsSuite,
+  routesSuite,
   sidecarSuite,
   transportSuite,
   tokensSuite,

@@ -87,6 +87,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'routes',
+    {
+      // A request for each route of both tables.
+      answersChecked: 1_000 + 100,
+      compared: ['read', 'find'],
+      alone: [],
+    },
+  ],
+  [
     'sidecar',
     {
       // Every cell as claims, as a credential, and on a stream; and a batch of 100.
