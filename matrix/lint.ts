@@ -114,7 +114,7 @@ export class NewDeclarations {
 const cellKey = ({ api, kind }: Cell): string => `${api} ${kind}`
 
 /** Longest id that the schema takes, in characters. */
-const ID_LENGTH_MAX = 64
+const ID_LENGTH_MAX = 128
 
 /** An id that says what the conflict is about, and that no other conflict has. */
 function freeId(
@@ -127,7 +127,7 @@ function freeId(
     const id =
       String(subject)
         .slice(0, ID_LENGTH_MAX - ending.length)
-        .replace(/[-_]$/, '') + ending
+        .replace(/[-_.:/]$/, '') + ending
     if (!taken.has(id)) return id
   }
 }

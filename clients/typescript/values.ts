@@ -369,7 +369,8 @@ export function planAnswer({ tokens, ...rest }: wire.PlanResponse): PlanAnswer {
 
 /** @param pages the matrix, or its pages in their order */
 export function matrixAnswer(pages: readonly (WireMatrix | undefined)[]): MatrixAnswer {
-  const { tokenKinds = [], digest = '', strict = true, rulesDigest = '' } = pages[0] ?? {}
+  const { digest = '', strict = true, rulesDigest = '' } = pages[0] ?? {}
+  const tokenKinds = pages.flatMap((page) => page?.tokenKinds ?? [])
   return {
     digest,
     strict,

@@ -171,7 +171,7 @@ function stateOf(text: string, matrix: Matrix, { form }: EditTools): State {
   }
 }
 
-const ID_LENGTH_MAX = 64
+const ID_LENGTH_MAX = 128
 
 /** An id that a title suggests; empty where it has no letter to begin with. */
 export function idFrom(title: string, between: '-' | '_'): string {

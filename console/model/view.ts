@@ -52,8 +52,8 @@ const DIGEST = new RegExp(`^[0-9a-f]{${DIGEST_LENGTH}}$`)
 export const EDITS_LENGTH_MAX = 8_000
 const EDITS = new RegExp(`^[\\w-]{1,${EDITS_LENGTH_MAX}}$`)
 
-/** Ids have none of these, so a link can be read: `cell=cdn.static_token`. */
-const BETWEEN_API_AND_KIND = '.'
+/** Ids have none of these, so a link can be read: `cell=cdn~static_token`. */
+const BETWEEN_API_AND_KIND = '~'
 const BETWEEN_IDS = ','
 
 /** Reads a link. Total: an unknown part counts as absent. */

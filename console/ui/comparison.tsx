@@ -177,7 +177,7 @@ interface FactsProps {
   readonly after: Matrix
 }
 
-/** The changes of the kinds themselves. There are at most 16 kinds. */
+/** The changes of the kinds themselves. There are at most 64 kinds. */
 function Facts({ words, flips, before, after }: FactsProps) {
   const titles = useMemo(() => titlesOf(before, after).kinds, [before, after])
   if (flips.length === 0) return null

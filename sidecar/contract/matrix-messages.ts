@@ -34,9 +34,9 @@ const PAGE_BYTES_MAX = 999_000
 export interface EncodedMatrix {
   /** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
   readonly whole: Buffer
-  /** The `Matrix` of a page without rows: of the first page, and of every other one. */
-  readonly heads: readonly [first: Buffer, other: Buffer]
-  /** Where in `whole` the rows begin, first those of APIs and then conflicts; and where the last one ends. */
+  /** The `Matrix` of a page without rows. */
+  readonly head: Buffer
+  /** Where in `whole` the rows begin: token kinds, APIs, conflicts; and where the last one ends. */
   readonly places: readonly number[]
   readonly rulesDigest: string
 }
@@ -48,11 +48,11 @@ export function matrixResponse(engine: Engine): Buffer {
 
 export function* matrixInSteps(engine: Engine): Steps<EncodedMatrix> {
   const { digest, strict, rulesDigest } = engine
-  const first = matrixHead(engine)
+  const head = partOf({ digest, strict, rulesDigest })
   // Encodings of parts, one after the other, are that of the whole.
-  const parts = [first]
-  const ends = [first.length]
-  let length = first.length
+  const parts = [head]
+  const ends = [head.length]
+  let length = head.length
   for (const rows of groups(rowMessages(engine))) {
     const encoded = rows.map(partOf)
     parts.push(Buffer.concat(encoded))
@@ -66,7 +66,7 @@ export function* matrixInSteps(engine: Engine): Steps<EncodedMatrix> {
   const start = field.uint32(length).finish()
   const whole = yield* joinedInSteps([start, ...parts])
   const places = ends.map((end) => start.length + end)
-  return { whole, heads: [first, partOf({ digest, strict, rulesDigest })], places, rulesDigest }
+  return { whole, head, places, rulesDigest }
 }
 
 /** Megabytes that are written at once are a page fault each few kilobytes. */
@@ -81,7 +81,7 @@ function* joinedInSteps(parts: readonly Uint8Array[]): Steps<Buffer> {
   return whole
 }
 
-/** The encoded `Matrix` of an engine without its rows. */
+/** The encoded `Matrix` of an engine without APIs and conflicts. */
 export function matrixHead({ digest, strict, rulesDigest, tokenKinds }: Engine): Buffer {
   return partOf({ digest, strict, rulesDigest, tokenKinds: Array.from(tokenKinds.values(), kindMessage) })
 }
@@ -94,11 +94,10 @@ export function matrixHead({ digest, strict, rulesDigest, tokenKinds }: Engine):
 export function matrixPage(matrix: EncodedMatrix, request: Buffer): Buffer {
   const { pageSize, pageToken } = decoded(request, GetMatrixRequest.decode)
   if (pageSize === 0 && pageToken === '') return matrix.whole
-  const { whole, places, rulesDigest } = matrix
+  const { whole, head, places, rulesDigest } = matrix
   const size = sizeOf({ pageSize, pageToken })
   const from = pageToken === '' ? 0 : placeIn(pageToken, matrix)
   const start = places[from] as number
-  const head = matrix.heads[from === 0 ? 0 : 1]
   const fits = (to: number) =>
     (places[to] ?? Number.POSITIVE_INFINITY) - start + head.length <= PAGE_BYTES_MAX
   let to = from + 1
@@ -120,7 +119,8 @@ function placeIn(pageToken: string, { places, rulesDigest: found }: EncodedMatri
   return from
 }
 
-function* rowMessages({ apis, conflicts }: Engine): Generator<Partial<Matrix>> {
+function* rowMessages({ tokenKinds, apis, conflicts }: Engine): Generator<Partial<Matrix>> {
+  for (const kind of tokenKinds.values()) yield { tokenKinds: [kindMessage(kind)] }
   for (const api of apis.values()) yield { apis: [apiMessage(api)] }
   for (const conflict of conflicts) yield { conflicts: [conflictMessage(conflict)] }
 }

@@ -74,6 +74,9 @@ const TIME_LIMITS: HttpTimeLimits = {
   checkIntervalMs: 1_000,
 }
 
+/** Longest parameter of a path: an id of 128 characters, of which each may be encoded. */
+const PARAMETER_LENGTH_MAX = 3 * 128
+
 /** Where proxies ask about the requests that they receive. */
 const AUTHORIZE = ['/authorize', '/authorize/:api']
 const EXT_AUTHZ = '/ext-authz/*'
@@ -306,7 +309,11 @@ function newServer(
     },
     // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone
     // redirects them.
-    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: PARAMETER_LENGTH_MAX,
+    },
     // Of several, Node makes one text, which is not an id.
     genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
     clientErrorHandler: (error, socket) => early.end(error, socket),

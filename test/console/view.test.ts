@@ -11,7 +11,7 @@ test.each<[hash: string, view: Partial<View>]>([
     { kinds: ['one', 'two'], header: 'X-Token', contested: true },
   ],
   [
-    '#/matrix?mode=strict&cell=cdn.static_token',
+    '#/matrix?mode=strict&cell=cdn~static_token',
     { mode: 'strict', opened: { api: 'cdn', kind: 'static_token' } },
   ],
   ['#/matrix?cell=cdn', { opened: { api: 'cdn', kind: undefined } }],
@@ -47,7 +47,7 @@ test.each([
   expect(viewOf(hash)).toEqual(FIRST_VIEW)
 })
 
-const ids = fc.stringMatching(/^[a-z][a-z0-9]*([-_][a-z0-9]+)*$/)
+const ids = fc.stringMatching(/^[a-z][a-z0-9]*([-_.:/][a-z0-9]+)*$/)
 
 test('a link leads back to its view', () => {
   const views = fc.record<View>({

@@ -88,10 +88,11 @@ test('a declaration that is ready does not take the id of another conflict, and 
 })
 
 test.each([
-  ['a'.repeat(59), 64],
+  ['a'.repeat(123), 128],
   // The cut is behind the hyphen, which goes, too.
-  [`${'a'.repeat(49)}-${'a'.repeat(9)}`, 63],
-])('a declaration that is ready has an id of at most 64 characters: long-%s', (rest, length) => {
+  [`${'a'.repeat(113)}-${'a'.repeat(9)}`, 127],
+  [`${'a'.repeat(113)}/${'a'.repeat(9)}`, 127],
+])('a declaration that is ready has an id of at most 128 characters: long-%s', (rest, length) => {
   const long = `long-${rest}`
   const file = JSON.parse(shipped) as Matrix
   const row: Api = { id: long, title: 'Long', accepts: [PROJECT_KIND], section: '§9' }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
-const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$'
+const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_.:/][a-z0-9]+)*$'
 const RESERVED = 'expected another value: this one is reserved'
 const MISSING = 'expected this field, it is missing'
 
@@ -62,7 +62,11 @@ test.each<[path: string, value: unknown, expected: string]>([
   ['tokenKinds[0].id', '__proto__', PATTERN],
   ['tokenKinds[0].id', 'constructor', RESERVED],
   ['tokenKinds[0].id', 'prototype', RESERVED],
-  ['tokenKinds[0].id', 'a'.repeat(65), 'expected at most 64 characters'],
+  ['tokenKinds[0].id', 'a'.repeat(129), 'expected at most 128 characters'],
+  // No path of a file or a URL that an id is a part of leads elsewhere.
+  ...['a/../b', '../a', 'a/..', 'a/./b', '/a', 'a/', 'a//b', 'a:', 'a..b', 'a:/b', '.a'].map(
+    (id): [string, string, string] => ['apis[0].id', id, PATTERN],
+  ),
   ['tokenKinds[0].family', '', PATTERN],
   ['tokenKinds[0].issuedTo', 'constructor', RESERVED],
   ['apis[0].id', '__proto__', PATTERN],
@@ -85,7 +89,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `id-$
 const small = smallMatrix() as { readonly tokenKinds: object[]; readonly apis: object[] }
 
 test.each<[path: string, value: readonly unknown[], expected: string]>([
-  ['tokenKinds', Array(17).fill(small.tokenKinds[0]), 'expected at most 16 items, found 17'],
+  ['tokenKinds', Array(65).fill(small.tokenKinds[0]), 'expected at most 64 items, found 65'],
   ['tokenKinds[1].obtained.steps', Array(9).fill('Ask.'), 'expected at most 8 items, found 9'],
   ['apis', Array(100_001).fill(small.apis[0]), 'expected at most 100000 items, found 100001'],
   ['conflicts[0].apis', ids(1_001), 'expected at most 1000 items, found 1001'],

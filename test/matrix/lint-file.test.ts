@@ -119,7 +119,7 @@ describe('problems of form and of ids are shown together, in the order of the te
       ]),
       [
         '8:52 apis[0].accepts[0]: expected the id of a token kind; there is no token kind `night_pass`',
-        '8:66 apis[0].accepts[1]: expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$',
+        '8:66 apis[0].accepts[1]: expected a string that matches ^[a-z][a-z0-9]*([-_.:/][a-z0-9]+)*$',
         '9:21 apis[1].title: expected a string',
       ],
     ],

@@ -1,52 +1,50 @@
 /**
  * A matrix that shares nothing with the shipped one goes through every protocol that asks a sidecar. It is
  * that of a city's library, whose kinds share one header and differ in scheme and prefix. Here one of them
- * has further places, and an API needs no token.
+ * has further places, and an API needs no token. Then it has ids that look like paths, properties and values
+ * of other languages.
  */
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'vitest'
+import { describe, test } from 'vitest'
 import {
   type CredentialReason,
   carriageOf,
   compile,
+  type Engine,
   fieldValue,
   type Matrix,
   type Scope,
 } from '../../engine/index.ts'
 import { readMatrix } from '../../sidecar/rules/matrix-file/read.ts'
+import { withHostileIds } from '../support/matrices/hostile-ids.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
-import { newFolder } from '../support/suite/resources.ts'
+import { newFile } from '../support/suite/resources.ts'
 import { answersAs } from './answers.ts'
 import { everyProtocol } from './people.ts'
 import { PROTOCOLS } from './protocols.ts'
 import type { Question } from './questions.ts'
 
-/** Id of an API that needs no token. */
-const OPEN = 'opening-hours'
-
-const LIBRARY = join(newFolder(), 'library.json')
-writeFileSync(
-  LIBRARY,
-  JSON.stringify(widened(readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json')))),
-)
-const library = compile(readMatrix(LIBRARY))
-const { flags, config } = everyProtocol([...library.apis.keys()])
-const sidecar = await runSidecar({ flags: { ...flags, matrix: LIBRARY }, config })
-const secrets = await populate(sidecar)
-
 const OWN: Scope = { account: ACCOUNT }
 const ALPHA: Scope = { account: ACCOUNT, project: 'alpha' }
-const TOKENS: Readonly<
-  Record<string, { readonly value: string; readonly scope: Scope; readonly holder: string }>
-> = {
-  staff_badge: { value: (await issued(sidecar, secrets)).value, scope: OWN, holder: 'service_user' },
-  branch_badge: {
-    value: (await issued(sidecar, secrets, { project: 'alpha' })).value,
-    scope: ALPHA,
-    holder: 'service_user',
-  },
-  kiosk_key: { value: secrets.staticToken, scope: OWN, holder: 'control_panel_user' },
+
+/** A sidecar with the matrix, and what is asked of it. */
+async function serving(matrix: Matrix) {
+  const library = compile(matrix)
+  const { flags, config } = everyProtocol([...library.apis.keys()])
+  const file = newFile(JSON.stringify(matrix), 'matrix.json')
+  const sidecar = await runSidecar({ flags: { ...flags, matrix: file }, config })
+  const secrets = await populate(sidecar)
+  const staff = { value: (await issued(sidecar, secrets)).value, scope: OWN, holder: 'service_user' }
+  const { value } = await issued(sidecar, secrets, { project: 'alpha' })
+  const branch = { value, scope: ALPHA, holder: 'service_user' }
+  const kiosk = { value: secrets.staticToken, scope: OWN, holder: 'control_panel_user' }
+  return { library, sidecar, questions: questionsOf(library, [staff, branch, kiosk]) }
+}
+
+interface Token {
+  readonly value: string
+  readonly scope: Scope
+  readonly holder: string
 }
 
 function widened(matrix: Matrix): Matrix {
@@ -70,7 +68,7 @@ function widened(matrix: Matrix): Matrix {
     apis: [
       noted,
       ...apis,
-      { id: OPEN, title: 'Opening hours', accepts: [], public: true, section: first.section },
+      { id: 'opening-hours', title: 'Opening hours', accepts: [], public: true, section: first.section },
     ],
   }
 }
@@ -88,11 +86,12 @@ const incomplete = (key: string) =>
     reason: 'CREDENTIAL_MALFORMED',
   }) as const
 
-/** The request with a genuine token, where tokens of its kind travel. */
-function questions(): Question[] {
-  const cells = [...library.apis.keys()].flatMap((api) =>
-    Array.from(library.tokenKinds.values(), ({ id, places }): Question[] => {
-      const { value = '', scope = OWN, holder = '' } = TOKENS[id] ?? {}
+/** The request with a genuine token, where tokens of its kind travel. @param tokens one of each kind */
+function questionsOf(library: Engine, tokens: readonly Token[]): Question[] {
+  const apis = [...library.apis.keys()]
+  const cells = apis.flatMap((api) =>
+    Array.from(library.tokenKinds.values(), ({ id, places }, index): Question[] => {
+      const { value = '', scope = OWN, holder = '' } = tokens[index] ?? {}
       return places.map((place) => ({
         what: `a genuine ${id} for ${api} in ${carriageOf(place)}`,
         api,
@@ -107,8 +106,7 @@ function questions(): Question[] {
       }))
     }).flat(),
   )
-  const badge = TOKENS.staff_badge?.value ?? ''
-  const key = TOKENS.kiosk_key?.value ?? ''
+  const [badge = '', , key = ''] = tokens.map(({ value }) => value)
   const faults: readonly [reason: CredentialReason, authorization: string][] = [
     ['CREDENTIAL_MISSING', 'Bearer'],
     ['CREDENTIAL_AMBIGUOUS', `Bearer ${badge}, Kiosk ${key}`],
@@ -122,7 +120,7 @@ function questions(): Question[] {
   ]
   const open: Question = {
     what: 'no token for an API that needs none',
-    ...{ api: OPEN, subject: { headers: [] }, fault: 'CREDENTIAL_MISSING', reason: 'ALLOWED' },
+    ...{ api: apis.at(-1) ?? '', subject: { headers: [] }, fault: 'CREDENTIAL_MISSING', reason: 'ALLOWED' },
   }
   return [
     open,
@@ -132,7 +130,7 @@ function questions(): Question[] {
     ...faults.map(
       ([reason, value]): Question => ({
         what: `${reason}: ${value.slice(0, 10)}`,
-        ...{ api: 'catalogue', subject: { headers: [['Authorization', value]] }, fault: reason, reason },
+        ...{ api: apis[0] ?? '', subject: { headers: [['Authorization', value]] }, fault: reason, reason },
       }),
     ),
   ]
@@ -141,6 +139,13 @@ function questions(): Question[] {
 // A protocol that asks no sidecar is asked about the shipped matrix alone.
 const ASKING = PROTOCOLS.filter(({ name }) => name !== 'portcullis explain')
 
-test.each(ASKING.map((protocol) => [protocol.name, protocol] as const))('%s', async (_name, protocol) => {
-  await answersAs(library, protocol, sidecar, questions(), library.apis.size * library.tokenKinds.size)
+const city = widened(readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json')))
+
+describe.each([
+  ['the city library', await serving(city)],
+  ['the city library with hostile ids', await serving(withHostileIds(city))],
+])('%s', (_matrix, { library, sidecar, questions }) => {
+  test.each(ASKING.map((protocol) => [protocol.name, protocol] as const))('%s', async (_name, protocol) => {
+    await answersAs(library, protocol, sidecar, questions, library.apis.size * library.tokenKinds.size)
+  })
 })

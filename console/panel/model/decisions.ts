@@ -94,7 +94,7 @@ export function timeOf({ time }: Decision): string {
  * here, because the code for all links of the explorer would be a separate script for this one.
  */
 export function cellOf({ api, kind, strict }: Decision): string {
-  const cell = kind === undefined ? api : `${api}.${kind}`
+  const cell = kind === undefined ? api : `${api}~${kind}`
   return `#/matrix?mode=${strict ? 'strict' : 'resolved'}&cell=${encodeURIComponent(cell.toWellFormed())}`
 }
 

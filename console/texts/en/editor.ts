@@ -68,7 +68,7 @@ export const editorTexts = {
     title: 'Title',
     name: 'Name',
     id: 'Id',
-    idHint: 'Small letters and digits, joined by - or _',
+    idHint: 'Small letters and digits, joined by - _ . : or /',
     section: 'Section of your document',
     accepts: 'Opened by',
     open: 'For everyone',

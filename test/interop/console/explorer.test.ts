@@ -143,7 +143,7 @@ describe.skipIf(!browser)('on a laptop', () => {
   })
 
   test('no line of a message ends within an id', async () => {
-    const { page } = await open('#/matrix?cell=cdn.iam_token_project_scoped')
+    const { page } = await open('#/matrix?cell=cdn~iam_token_project_scoped')
     const lines = `[...document.querySelectorAll('.verdict p code')].map((code) => code.getClientRects().length)`
     await soon(() => page.evaluate<number[]>(lines)).toEqual([1, 1, 1, 1])
   })
@@ -151,7 +151,7 @@ describe.skipIf(!browser)('on a laptop', () => {
   test.each(['light', 'dark'] as const)('axe finds nothing in any view (%s)', async (colorScheme) => {
     const { page } = await open('', { colorScheme })
     for (const hash of [
-      ...['#/matrix', '#/matrix?cell=audit-logs.iam_token_project_scoped', '#/matrix?mode=strict&cell=cdn'],
+      ...['#/matrix', '#/matrix?cell=audit-logs~iam_token_project_scoped', '#/matrix?mode=strict&cell=cdn'],
       ...['#/matrix?q=nothing-fits', '#/try?api=cdn', '#/try', '#/plan', '#/plan?apis=cdn,iam,reports'],
       ...['#/compare', '#/edit'],
     ]) {

@@ -137,7 +137,7 @@ describe.skipIf(!browser)('the live tail', () => {
     expect(await dialog.textContent()).toMatch(/Asked over.*grpc.*Token bound to.*123456/)
     expect(await accessibilityFaults(page)).toEqual([])
     await dialog.getByRole('link', { name: 'See this cell in the matrix' }).click()
-    await soon(() => page.url()).toContain('cell=cdn.static_token')
+    await soon(() => page.url()).toContain('cell=cdn~static_token')
     await page.getByRole('complementary').waitFor()
     expect(complaints).toEqual([])
   })

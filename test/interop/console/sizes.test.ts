@@ -64,7 +64,7 @@ describe.skipIf(!browser)('with 10,000 APIs', () => {
   })
 
   test('a link leads to a cell that is far down', async () => {
-    const { page } = await open(matrix, '#/matrix?cell=api-9000.static_token')
+    const { page } = await open(matrix, '#/matrix?cell=api-9000~static_token')
     await soon(() => panel(page).textContent()).toMatch(/Product number 9000.*ALLOWED/s)
     await soon(() => isInSight(page)).toBe(true)
     // Another search begins at the top.

@@ -18,6 +18,7 @@ import { encodedRoutes } from '../../../sidecar/contract/route-messages.ts'
 import { compileRoutes } from '../../../sidecar/rules/routes/compile-routes.ts'
 import type { Routes } from '../../../sidecar/rules/routes/routes.ts'
 import { ROUTES } from '../inputs/paths.ts'
+import { withHostileIds } from '../matrices/hostile-ids.ts'
 
 const proseRules: Matrix = {
   ...supportMatrix,
@@ -105,6 +106,7 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   library: made(library),
   'library-strict': made(library, { strict: true }),
   placed: made(placed),
+  'hostile-ids': made(withHostileIds(library)),
 }
 
 /** The kinds of the source in other places: two have changed their headers, and one has got a prefix. */

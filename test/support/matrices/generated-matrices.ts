@@ -62,8 +62,11 @@ export function matrices(kindsMax = 4, apisMax = 6): fc.Arbitrary<Matrix> {
     })
 }
 
+/** Ids with every mark that an id may have. */
 const numbered = (word: string, count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `${word}-${index}`)
+  Array.from({ length: count }, (_, index) => `${word}${MARKS[index % MARKS.length]}${index + 1}`)
+
+const MARKS = ['-', '.', ':', '/', '_']
 
 /** A second one would be refused. */
 function withOneOfTheControlPanel(kinds: readonly TokenKind[]): TokenKind[] {

@@ -1893,8 +1893,8 @@ func (x *PlanResponse) GetPublic() []string {
 // Asks for the current matrix, or for a page of it.
 type GetMatrixRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Maximum number of APIs and conflicts in the response: 1 to 1,000. A page has less than 1 MB, so it may
-	// have fewer. 0 means the whole matrix, and 100 with a `page_token`.
+	// Maximum number of token kinds, APIs and conflicts in the response: 1 to 1,000. A page has less than 1 MB,
+	// so it may have fewer. 0 means the whole matrix, and 100 with a `page_token`.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the previous answer. Empty: the first page. Once another matrix is in force, it is
 	// refused with `MATRIX_REPLACED`: begin again.
@@ -1950,8 +1950,7 @@ func (x *GetMatrixRequest) GetPageToken() string {
 // The current matrix, or a page of it.
 type GetMatrixResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The matrix. A page has the digests, and the APIs and conflicts of the page; only the first one has the
-	// token kinds.
+	// The matrix. A page has the digests, and the token kinds, APIs and conflicts of the page, in this order.
 	Matrix *Matrix `protobuf:"bytes,1,opt,name=matrix,proto3" json:"matrix,omitempty"`
 	// `page_token` of the next page. Empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -2674,8 +2673,8 @@ type Rules struct {
 	Cells []*CellReasons `protobuf:"bytes,2,rep,name=cells,proto3" json:"cells,omitempty"`
 	// The rows, first that of APIs that are not in the matrix.
 	Apis []*ApiCells `protobuf:"bytes,3,rep,name=apis,proto3" json:"apis,omitempty"`
-	// Unset: the sidecar has none, or too many to send them. A client must ask about each request. The numbers 4
-	// and 5 must not be used again: older clients take some requests for those of another route by them.
+	// Unset: the sidecar has none, or too many to send them. A client must ask about each request. The numbers
+	// 4 and 5 must not be used again: by them, older clients take some requests for those of another route.
 	Routes        *Routes `protobuf:"bytes,6,opt,name=routes,proto3" json:"routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
