@@ -86,7 +86,8 @@ export const FINDINGS = {
   },
   'similar-ids': {
     severity: 'warning',
-    means: 'Two ids of one list differ in one letter, or only in `-` and `_`. Digits do not count.',
+    means:
+      'Two ids of one list differ in one letter of a word, or only in the marks between words. Other digits and endings do not count, nor `get` beside `set`.',
     fix: 'Leave both, if both are meant. Otherwise remove one: `portcullis matrix rename`.',
   },
 } as const satisfies Readonly<Record<string, FindingType>>

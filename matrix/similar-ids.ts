@@ -1,6 +1,6 @@
 /**
- * Ids that differ by a slip: in one letter, or only in `-` and `_`. Rows such as `disk-1` and `disk-2` are
- * meant, so a different digit is not a slip.
+ * Ids that differ by a slip: in one letter of one word, or only in the marks between words. Rows such as
+ * `disk-1` and `disk-2`, `get-key` and `set-key`, `list-key` and `list-keys` are meant.
  */
 
 /** Two ids of a list, by their indexes. */
@@ -9,7 +9,7 @@ export interface SimilarIds {
   readonly earlier: number
 }
 
-/** An id this short differs in one letter from many others: `vpc` and `vpn` are two products. */
+/** A word this short differs in one letter from many others: `vpc` and `vpn` are two products. */
 const LENGTH_MIN = 5
 
 /** With how many others of one hash an id is compared: that bounds the work, whatever the ids are. */
@@ -27,16 +27,22 @@ export function similarIds(ids: readonly string[]): SimilarIds[] {
       if (Math.floor((hashes[next] as number) / INDEXES) !== hash) break
       // Of one hash, indexes ascend.
       const other = (hashes[next] as number) % INDEXES
-      if (ids[one] !== ids[other] && isSlip(words[one] as string, words[other] as string))
+      if (
+        words[one] === words[other]
+          ? ids[one] !== ids[other]
+          : isSlip(ids[one] as string, ids[other] as string)
+      )
         earliest.set(other, Math.min(one, earliest.get(other) ?? one))
     }
   }
   return Array.from(earliest, ([index, earlier]) => ({ index, earlier })).sort((a, b) => a.index - b.index)
 }
 
-/** The id without its `-` and `_`, but for those between digits, which distinguish numbers. */
+const MARKS = /[-_.:/]/g
+
+/** The id without its marks, but for those between digits, which distinguish numbers. */
 function wordOf(id: string): string {
-  return id.replace(/[-_]/g, (_mark, at: number) =>
+  return id.replace(MARKS, (_mark, at: number) =>
     isDigit(id.charCodeAt(at - 1)) && isDigit(id.charCodeAt(at + 1)) ? '-' : '',
   )
 }
@@ -86,15 +92,28 @@ function sortedHashes(words: readonly string[]): Float64Array {
   return hashes.subarray(0, count).sort()
 }
 
-/**
- * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. Their
- * hashes have shown that it is a letter.
- */
+/** Whether the ids differ in one word alone, and there by a slip. Their hashes say that it is a letter. */
 function isSlip(one: string, other: string): boolean {
-  if (one === other) return true
+  const words = one.split(MARKS)
+  const others = other.split(MARKS)
+  if (words.length !== others.length) return false
+  const differing = words.flatMap((word, at) =>
+    word === others[at] ? [] : [[word, others[at] as string] as const],
+  )
+  const [pair] = differing
+  return pair !== undefined && differing.length === 1 && isMistyped(...pair)
+}
+
+/** Whether one word becomes the other by a wrong letter, and not by another ending or as another verb. */
+function isMistyped(one: string, other: string): boolean {
   const [short, long] = [one, other].sort((a, b) => a.length - b.length) as [string, string]
   if (long.length < LENGTH_MIN) return false
   let at = 0
   while (short[at] === long[at]) at++
-  return short.slice(short.length === long.length ? at + 1 : at) === long.slice(at + 1)
+  if (short.slice(short.length === long.length ? at + 1 : at) !== long.slice(at + 1)) return false
+  const isEnding = at === short.length && (long.endsWith('s') || /e[dr]$/.test(long))
+  return !isEnding && !(at === 0 && VERB.test(short) && VERB.test(long))
 }
+
+/** Verbs that differ in one letter: `getpresence` and `setpresence`. */
+const VERB = /^[gs]et/

@@ -12,7 +12,7 @@ const SIZES = {
 } as const
 
 const methodOf = ({ apis, kinds }: MatrixSize) =>
-  `The shipped matrix enlarged by copies to ${apis.toLocaleString('en')} APIs and ${kinds} kinds, with two ids of APIs that differ in one letter. A and B take turns, once each a round.`
+  `The shipped matrix enlarged by copies to ${apis.toLocaleString('en')} APIs and ${kinds} kinds, with two ids of APIs that differ in a mark. A and B take turns, once each a round.`
 
 export async function lintRows(size: Size): Promise<SuiteReport> {
   const { rounds, ...shape } = SIZES[size]
@@ -48,7 +48,7 @@ export async function lintRows(size: Size): Promise<SuiteReport> {
 
 /** With similar ids in the last rows, so that who finds them has looked at all; and without other faults. */
 function withSlip(matrix: Matrix): Matrix {
-  const rows = matrix.apis.slice(-2).map((api, index) => ({ ...api, id: `similar-${'ab'[index]}` }))
+  const rows = matrix.apis.slice(-2).map((api, index) => ({ ...api, id: `similar${'-_'[index]}row` }))
   const apis = [...matrix.apis.slice(0, -2), ...rows]
   // The control panel creates one kind, and not its copies.
   const tokenKinds = matrix.tokenKinds.map((kind) => ({ ...kind, obtained: { by: 'issue' as const } }))

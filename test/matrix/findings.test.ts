@@ -88,7 +88,7 @@ const ROWS: readonly (readonly [code: FindingCode, text: string, findings: strin
     ['no-source-section statements[2].section'],
   ],
   ['title-in-capitals', plant('tokenKinds[0].title', 'Day pass'), ['title-in-capitals tokenKinds[0].title']],
-  ['similar-ids', JSON.stringify(withApis('servers', 'disks', 'server')), ['similar-ids apis[2].id']],
+  ['similar-ids', JSON.stringify(withApis('servers', 'disks', 'sarvers')), ['similar-ids apis[2].id']],
 ]
 
 test.each(ROWS)('%s', (code, text, findings) => {
@@ -165,9 +165,54 @@ test('a cell that the prose opens is open, and one that it closes is closed', ()
   expect(codes(['room_key'])).toEqual(['unopened-api'])
 })
 
+/** Ids in the manner of real ones: they differ in little, and all are meant. */
+const OPERATIONS = [
+  ...[
+    'repos/get-branch',
+    'repos/list-branches',
+    'repos/get-content',
+    'repos/get-contents',
+    'repos/list-forks',
+  ],
+  ...[
+    'activity/get-repo-subscription',
+    'activity/set-repo-subscription',
+    'activity/delete-repo-subscription',
+  ],
+  ...['issues/lock', 'issues/unlock', 'issues/get-label', 'issues/list-labels', 'issues/remove-label'],
+  ...['gists/list-comments', 'gists/list-commits', 'gists/get-comment', 'gists/create-comment'],
+  ...['users/list-followers', 'users/list-following', 'users/follow', 'users/unfollow', 'users/followed'],
+  ...['checks/get', 'checks/get-suite', 'checks/list-suites', 'check/list-runs', 'apps/list-plans-v1'],
+  ...['apps/list-plans-v2', 'read:user', 'read:users', 'write:user', 'admin:org', 'admin:repo_hook'],
+]
+const METHODS = [
+  ...['users.getpresence', 'users.setpresence', 'users.profile.get', 'users.profile.set', 'users.info'],
+  ...[
+    'conversations.archive',
+    'conversations.unarchive',
+    'conversations.archived.list',
+    'im.open',
+    'mpim.open',
+  ],
+  ...['admin.teams.list', 'admin.team.list', 'admin.invite.approve', 'admin.invite.approved', 'stars.add'],
+  ...['usergroups.list', 'usergroup.list', 'files.remote.add', 'files.remote.list', 'chat.postmessage'],
+]
+
 describe('ids are similar', () => {
   test.each<[similar: boolean, one: string, other: string]>([
-    [true, 'servers', 'server'],
+    [false, 'servers', 'server'],
+    [false, 'list-keys', 'list-key'],
+    [false, 'archive', 'archived'],
+    [false, 'follow-user', 'follow-users'],
+    [false, 'get-presence', 'set-presence'],
+    [false, 'users.getpresence', 'users.setpresence'],
+    [true, 'users.getpresence', 'users.getpresenze'],
+    [true, 'repos/get-branch', 'repos/get-brunch'],
+    [true, 'repos/get-branch', 'repos.get-branch'],
+    [true, 'read:user', 'read_user'],
+    [false, 'read:user', 'read:users'],
+    [false, 'zone-a', 'zone-b'],
+    [false, 'issues/lock', 'issues/look'],
     [true, 'server', 'sarver'],
     [true, 'cloud-quotas', 'cloud_quotas'],
     [true, 'cloud-quotas', 'cloudquotas'],
@@ -195,6 +240,19 @@ describe('ids are similar', () => {
     const expected = similar ? [{ index: 1, earlier: 0 }] : []
     expect(similarIds([one, other])).toEqual(expected)
     expect(similarIds([other, one])).toEqual(expected)
+  })
+
+  test.each([
+    ['operations of a REST API', OPERATIONS],
+    ['methods of an RPC API', METHODS],
+  ])('not in a real list: %s; but a letter that is wrong is found', (_list, ids) => {
+    expect(similarIds(ids)).toEqual([])
+    for (const [index, id] of ids.entries()) {
+      const long = /[a-z]{5,}(?=[^a-z]|$)/.exec(id)
+      if (long === null) continue
+      const typo = `${id.slice(0, long.index + 2)}x${id.slice(long.index + 3)}`
+      expect(similarIds([...ids, typo])).toContainEqual({ index: ids.length, earlier: index })
+    }
   })
 
   test('to one of the 64 before them, however many are alike', () => {
