@@ -53,6 +53,8 @@ export class RouteTree {
   readonly #captures: Captures[] = []
   /** By their ends. Each place has two: that of a path alone, and that of a path and all below. */
   readonly #routes: Route[]
+  /** Their methods, which many have in common: a route with others need not be looked at. */
+  readonly #methods: readonly Route['methods'][]
   /** Where the routes of an end begin. */
   readonly #starts: Int32Array
 
@@ -74,6 +76,7 @@ export class RouteTree {
     this.#routes = byEnd(routes, ends, this.#starts)
     for (let end = 2; end < this.#starts.length - 1; end++)
       if (lengthOf(this.#starts, end) > 1) this.#sortByMethods(end, onFault)
+    this.#methods = this.#routes.map(({ methods }) => methods)
   }
 
   /** The number of a text; 0: no path has it. */
@@ -149,10 +152,10 @@ export class RouteTree {
   #first(end: number, { method, head }: WantedMethod): Route | undefined {
     const last = this.#starts[end + 1] as number
     for (let index = this.#starts[end] as number; index < last; index++) {
+      const methods = this.#methods[index]
+      if (methods !== undefined && !methods.includes(method)) continue
       const route = this.#routes[index] as Route
-      const { methods, namesHead } = route
-      if (methods === undefined || (methods.includes(method) && (head === undefined || namesHead)))
-        return route
+      if (methods === undefined || head === undefined || route.namesHead) return route
     }
     return undefined
   }
