@@ -37,7 +37,7 @@ export interface WantedMethod {
 }
 
 /** The numbers that are kept of a place. The first place is 1, so 0 says that there is no place. */
-const [WIDTH, LITERALS, ANY, CAPTURES] = [4, 0, 1, 2]
+const [WIDTH, LITERALS, ANY, HERE, BELOW] = [4, 0, 1, 2, 3]
 
 export class RouteTree {
   readonly all: readonly Route[]
@@ -47,16 +47,17 @@ export class RouteTree {
   readonly #literals = new Edges()
   /** From a place by the folded form of a literal to its route: another spelling must not pass it by. */
   readonly #folded = new Edges()
-  /** Of a place: how many literals it has, the place behind any segment, and the number of its captures. */
+  /**
+   * Of a place: how many literals it has, the place behind any segment, and where its routes begin: those of
+   * the path alone, and those of the path and all below. They end where those of the next place begin.
+   */
   #places = new Int32Array(64 * WIDTH)
   #count = 0
-  readonly #captures: Captures[] = []
-  /** By their ends. Each place has two: that of a path alone, and that of a path and all below. */
+  readonly #captures = new Map<number, Captures>()
+  /** By their places. */
   readonly #routes: Route[]
   /** Their methods, which many have in common: a route with others need not be looked at. */
   readonly #methods: readonly Route['methods'][]
-  /** Where the routes of an end begin. */
-  readonly #starts: Int32Array
 
   /** @param onFault is called for every fault. After one, the tree must not be used. */
   constructor(routes: readonly Route[], onFault: OnFault) {
@@ -72,10 +73,11 @@ export class RouteTree {
       } else if (other.host !== route.host) reportPort(route, other, onFault)
       ends[index] = this.#add(index, this.roots.get(name) as number, onFault)
     }
-    this.#starts = new Int32Array(2 * this.#count + 4)
-    this.#routes = byEnd(routes, ends, this.#starts)
-    for (let end = 2; end < this.#starts.length - 1; end++)
-      if (lengthOf(this.#starts, end) > 1) this.#sortByMethods(end, onFault)
+    const starts = new Int32Array(2 * this.#count + 4)
+    this.#routes = byEnd(routes, ends, starts)
+    for (let end = 2; end < starts.length - 1; end++) this.#sortByMethods(starts, end, onFault)
+    for (let place = 1; place <= this.#count + 1; place++)
+      this.#places.set(starts.subarray(2 * place, 2 * place + 2), place * WIDTH + HERE)
     this.#methods = this.#routes.map(({ methods }) => methods)
   }
 
@@ -106,22 +108,22 @@ export class RouteTree {
 
   /** The captures of a place that begin with a text. */
   capturesOf(place: number): Captures | undefined {
-    const number = this.#places[place * WIDTH + CAPTURES] as number
-    return number === 0 ? undefined : this.#captures[number - 1]
+    // Most tables have none.
+    return this.#captures.size === 0 ? undefined : this.#captures.get(place)
   }
 
   hasRouteHere(place: number): boolean {
-    return lengthOf(this.#starts, 2 * place) > 0
+    return this.#places[place * WIDTH + HERE] !== this.#places[place * WIDTH + BELOW]
   }
 
   /** The route of a method whose path ends at the place. */
   here(place: number, wanted: WantedMethod): Route | undefined {
-    return this.#first(2 * place, wanted)
+    return this.#first(place * WIDTH + HERE, place * WIDTH + BELOW, wanted)
   }
 
   /** The route of a method for the place and all that is below. */
   below(place: number, wanted: WantedMethod): Route | undefined {
-    return this.#first(2 * place + 1, wanted)
+    return this.#first(place * WIDTH + BELOW, (place + 1) * WIDTH + HERE, wanted)
   }
 
   /** All routes, in an order in which the first one that matches a request is the one for it. */
@@ -137,21 +139,18 @@ export class RouteTree {
       ))
         visit(behind)
       if (this.behindAny(place) !== 0) visit(this.behindAny(place))
-      for (
-        let index = this.#starts[2 * place] as number;
-        index < (this.#starts[2 * place + 2] as number);
-        index++
-      )
-        found.push(this.#routes[index] as Route)
+      const end = this.#places[(place + 1) * WIDTH + HERE]
+      for (const route of this.#routes.slice(this.#places[place * WIDTH + HERE], end)) found.push(route)
     }
     const hosts = [...this.roots.keys()].toSorted((one, other) => rankOf(other) - rankOf(one))
     for (const host of hosts) visit(this.roots.get(host) as number)
     return found
   }
 
-  #first(end: number, { method, head }: WantedMethod): Route | undefined {
-    const last = this.#starts[end + 1] as number
-    for (let index = this.#starts[end] as number; index < last; index++) {
+  /** @param from where it is kept which route is the first, and which one follows the last */
+  #first(from: number, to: number, { method, head }: WantedMethod): Route | undefined {
+    const last = this.#places[to] as number
+    for (let index = this.#places[from] as number; index < last; index++) {
       const methods = this.#methods[index]
       if (methods !== undefined && !methods.includes(method)) continue
       const route = this.#routes[index] as Route
@@ -161,11 +160,11 @@ export class RouteTree {
   }
 
   /** At one end the routes with the fewest methods come first. */
-  #sortByMethods(end: number, onFault: OnFault): void {
-    const start = this.#starts[end] as number
-    const sorted = this.#routes
-      .slice(start, this.#starts[end + 1])
-      .toSorted((one, other) => countOf(one) - countOf(other))
+  #sortByMethods(starts: Int32Array, end: number, onFault: OnFault): void {
+    const start = starts[end] as number
+    const last = starts[end + 1] as number
+    if (last - start < 2) return
+    const sorted = this.#routes.slice(start, last).toSorted((one, other) => countOf(one) - countOf(other))
     findCrossings(sorted, onFault)
     for (const [index, route] of sorted.entries()) this.#routes[start + index] = route
   }
@@ -183,7 +182,8 @@ export class RouteTree {
 
   #newPlace(): number {
     this.#count++
-    if ((this.#count + 1) * WIDTH > this.#places.length) {
+    // There is room for one more, at which the routes of the last one end.
+    if ((this.#count + 2) * WIDTH > this.#places.length) {
       const larger = new Int32Array(2 * this.#places.length)
       larger.set(this.#places)
       this.#places = larger
@@ -223,9 +223,9 @@ export class RouteTree {
   }
 
   #capture(from: number, written: Written, onFault: OnFault): number {
-    if (this.capturesOf(from) === undefined)
-      this.#places[from * WIDTH + CAPTURES] = this.#captures.push(new Captures())
-    const { places, lengths, folded: forms, foldedLengths } = this.capturesOf(from) as Captures
+    const captures = this.#captures.get(from) ?? new Captures()
+    this.#captures.set(from, captures)
+    const { places, lengths, folded: forms, foldedLengths } = captures
     const { text } = written
     const known = places.get(text)
     if (known !== undefined) return known
@@ -257,10 +257,6 @@ function byEnd(routes: readonly Route[], ends: Int32Array, starts: Int32Array): 
   const sorted = new Array<Route>(routes.length)
   for (const [index, route] of routes.entries()) sorted[(next[ends[index] as number] as number)++] = route
   return sorted
-}
-
-function lengthOf(starts: Int32Array, end: number): number {
-  return (starts[end + 1] as number) - (starts[end] as number)
 }
 
 /** Any method is more than all that can be named. */
