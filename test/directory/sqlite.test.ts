@@ -100,6 +100,29 @@ test('a file gives the space of removed rows back, a part at a time, and keeps s
   await database.close()
 })
 
+test('a thread copies a large log to the file, so that the process answers meanwhile', async () => {
+  const path = join(newFolder(), 'directory.sqlite')
+  const store = new DirectoryStore(openSqlite(path), Date.now)
+  const logBytes = () => fs.statSync(`${path}-wal`).size
+  let threads = 0
+  const count = () => void threads++
+  process.on('worker', count)
+  const create = (accounts: number) =>
+    store.change('test', async (change) => {
+      for (let n = 0; n < accounts; n++) await change.createAccount(`${accounts} ${n}`)
+    })
+  await create(10)
+  await eventually(() => logBytes() === 0)
+  expect(threads).toBe(0)
+  await create(20_000)
+  expect(logBytes()).toBeGreaterThan(4 * 2 ** 20)
+  await eventually(() => logBytes() === 0)
+  process.off('worker', count)
+  expect(threads).toBe(1)
+  expect(await store.records.account('20000 19999')).toBeDefined()
+  await store.close()
+})
+
 test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
   const writer = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
