@@ -4,6 +4,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test, vi } from 'vitest'
+import type { AccountRecord } from '../../sidecar/directory/directory.ts'
+import { type LeftToRemove, leftToRemove } from '../../sidecar/directory/left-to-remove.ts'
+import { removeRows } from '../../sidecar/directory/removal.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { growthOf, noting, SqlitePlans, unseenTexts, withFeed } from '../support/directory/statements.ts'
@@ -173,3 +176,54 @@ test.each([
     await reopened.close()
   },
 )
+
+test('a full disk stops a removal and no check, and the next removal goes on', async () => {
+  const store = new DirectoryStore(openSqlite(join(folder, 'removal.sqlite')), Date.now)
+  const queries = store.records.queries
+  await store.change('test', async (change) => {
+    for (const name of ['kept', 'deleted']) await change.createAccount(name)
+    const kept = (await change.records.account('kept')) as AccountRecord
+    const user = { name: 'job', type: 'service_user', passwordHash: 'h' } as const
+    const id = await change.createUser(kept, user)
+    await change.setPermissions({ id, account: 'kept', name: 'job' }, [{ scope: 'account' }])
+  })
+  const account = (await store.records.account('deleted')) as AccountRecord
+  await store.change('test', async (change) => {
+    for (let n = 0; n < 1_000; n++)
+      await change.createUser(account, { name: `user ${n}`, type: 'control_panel_user' })
+    await change.deleteAccount(account)
+  })
+  const [job] = await store.records.users('kept', 'service_user', { after: '', size: 1 })
+  const isActive = async () => {
+    const asked = { tokenId: 't', ancestors: [], subjectId: job?.id ?? '', generation: 1, account: 'kept' }
+    const permitted = { changeNumber: Number.MAX_SAFE_INTEGER, permissionScopes: ['account'] }
+    return (await store.verification.iamTokenStatus({ ...asked, ...permitted, projectId: undefined })).active
+  }
+  const nowMs = Date.now() + 1
+  let left: LeftToRemove | undefined
+  const removing = () =>
+    removeRows(
+      {
+        change: (work) => store.change('retention', work),
+        shrink: () => store.shrink(),
+        proceed: () => true,
+        queries,
+        onLeft: (now) => {
+          left = now
+        },
+      },
+      { nowMs, deletedMs: nowMs, expiredMs: 0 },
+    )
+  let syncs = 0
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  const end = onSync((done) => done(++syncs > 4 ? full : null))
+  await expect(removing()).rejects.toMatchObject({ reason: 'DIRECTORY_FULL' })
+  expect(left?.unmarked.users).toBeGreaterThan(0)
+  expect(left?.unmarked.users).toBeLessThan(1_000)
+  expect(await isActive()).toBe(true)
+  end()
+  expect(await removing()).toEqual({ users: 1_000 })
+  expect(await leftToRemove(queries, nowMs)).toEqual(left)
+  expect([left?.unmarked.users, left?.due.users, await isActive()]).toEqual([0, 0, true])
+  await store.close()
+})
