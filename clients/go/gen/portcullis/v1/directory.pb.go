@@ -606,6 +606,8 @@ type StaticToken struct {
 	LastFour string `protobuf:"bytes,8,opt,name=last_four,json=lastFour,proto3" json:"last_four,omitempty"`
 	// A note of its holder about it. Empty: nothing.
 	Note string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	// Token kind id.
+	Kind string `protobuf:"bytes,10,opt,name=kind,proto3" json:"kind,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it was revoked. Unset: it is not revoked.
@@ -685,6 +687,13 @@ func (x *StaticToken) GetLastFour() string {
 func (x *StaticToken) GetNote() string {
 	if x != nil {
 		return x.Note
+	}
+	return ""
+}
+
+func (x *StaticToken) GetKind() string {
+	if x != nil {
+		return x.Kind
 	}
 	return ""
 }
@@ -4173,7 +4182,9 @@ type CreateStaticTokenRequest struct {
 	// Key name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// The purpose of the token, at most 255 characters. Empty: nothing is written.
-	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// Token kind id, one that is obtained in the control panel. Empty: the only one.
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4232,6 +4243,13 @@ func (x *CreateStaticTokenRequest) GetName() string {
 func (x *CreateStaticTokenRequest) GetNote() string {
 	if x != nil {
 		return x.Note
+	}
+	return ""
+}
+
+func (x *CreateStaticTokenRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
 	}
 	return ""
 }
@@ -6441,14 +6459,16 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\x05owner\x18\x05 \x01(\bR\x05owner\x12\x14\n" +
 	"\x05roles\x18\x06 \x03(\tR\x05roles\x129\n" +
 	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xd5\x02\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xe9\x02\n" +
 	"\vStaticToken\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x03 \x01(\tR\buserName\x12\x12\n" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1b\n" +
 	"\tlast_four\x18\b \x01(\tR\blastFour\x12\x12\n" +
-	"\x04note\x18\t \x01(\tR\x04note\x129\n" +
+	"\x04note\x18\t \x01(\tR\x04note\x12\x12\n" +
+	"\x04kind\x18\n" +
+	" \x01(\tR\x04kind\x129\n" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
@@ -6672,12 +6692,13 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\"\x14\n" +
-	"\x12EndSessionResponse\"y\n" +
+	"\x12EndSessionResponse\"\x8d\x01\n" +
 	"\x18CreateStaticTokenRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\x93\x01\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\"\x93\x01\n" +
 	"\x19CreateStaticTokenResponse\x120\n" +
 	"\x05token\x18\x01 \x01(\v2\x1a.portcullis.v1.StaticTokenR\x05token\x12\x16\n" +
 	"\x06header\x18\x02 \x01(\tR\x06header\x12\x14\n" +
