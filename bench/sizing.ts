@@ -3,7 +3,7 @@
  * a change and a login. docs/operate/deployment.md has the figures.
  *
  * - `npm run sizing`: directories of up to a million rows
- * - `npm run sizing -- --rows 10000000`: of that many, too, which takes half an hour
+ * - `npm run sizing -- --rows 10000000`: of that many, too, which takes an hour or more
  * - `npm run sizing -- --docs`: also writes the figures to docs/bench.json
  */
 import { randomBytes } from 'node:crypto'
