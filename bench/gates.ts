@@ -44,6 +44,14 @@ const SIZED = [
   ...['create-user', 'revoke', 'disable-account', 'delete-account'],
 ]
 
+/** Rows of the suite `size` about work on a whole directory. */
+const TURNS = [
+  ...['start', 'backup', 'restore-check', 'doctor'],
+  ...['audit-search', 'audit-export', 'lists', 'removal'],
+]
+const IN_SLICES =
+  'work on many rows is done in slices of some milliseconds, or in a thread; the rest is for a turn of the checks and collections of garbage'
+
 const SLOWDOWN =
   'a decision may miss the cache slightly more often than the Maps that it is made of, but not by more than that'
 const WHOLE_MATRIX =
@@ -263,10 +271,13 @@ export const gates: readonly Gate[] = [
     because:
       'a remembered token takes more than five hundred bytes; if memory grows by far less, tokens are forgotten as they should be',
   },
-  ...SIZED.map((row) => ({
-    ...ratio('size', row, 2),
-    because: 'an index has one level more, and the cache of the processor holds less of it',
-  })),
+  ...['', 'postgres-']
+    .flatMap((store) => SIZED.map((row) => `${store}${row}`))
+    .map((row) => ({
+      ...ratio('size', row, 2),
+      because: 'an index has one level more, and the cache of the processor holds less of it',
+    })),
+  ...TURNS.map((row) => ({ ...figure('size', `turn-${row}`, 20), because: IN_SLICES })),
   { ...ratio('owner', 'lint', 2), because: LINTED },
   { ...ratio('owner', 'diff', 2), because: WHOLE_MATRIX },
   { ...ratio('owner', 'query', 2), because: WHOLE_MATRIX },

@@ -1,126 +1,233 @@
 /**
- * `npm run sizing`: how large a directory is on the disk, how long a sidecar takes to start with it, and what
- * memory it takes, by the number of users, of revocations and of tokens in use. docs/operate/deployment.md
- * has the figures of a run.
+ * `npm run sizing`: the needs of a directory by its number of rows: disk, memory and processor time, also of
+ * a change and a login. docs/operate/deployment.md has the figures.
+ *
+ * - `npm run sizing`: directories of up to a million rows
+ * - `npm run sizing -- --rows 10000000`: of that many, too, which takes an hour or more
+ * - `npm run sizing -- --docs`: also writes the figures to docs/bench.json
  */
-import { statSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DIRECTORY_FILE } from '../sidecar/base/data-folder.ts'
-import { openDirectory } from '../sidecar/directory/open-directory.ts'
+import { parseArgs } from 'node:util'
+import { type Client, connect } from '../clients/typescript/index.ts'
+import { ADMINISTRATOR_TOKEN_FILE } from '../sidecar/base/data-folder.ts'
+import { FILLED_WITH, ROWS_OF_A_USER } from '../test/support/directory/large-directory.ts'
+import { PostgresServer } from '../test/support/postgres/server.ts'
 import { contend } from './harness/contender.ts'
+import type { MeasuredProcess } from './harness/process.ts'
+import { singleRow } from './harness/rows.ts'
+import { Skips } from './harness/skips.ts'
+import type { Row, Skipped, Unit } from './harness/suite.ts'
 import { temporaryFolder } from './harness/temporary.ts'
-import { columns, cpuModel } from './report/text.ts'
+import { resultsOf, SIZING, writeDocs, writeResults } from './report/results.ts'
+import { reportText } from './report/table.ts'
 import { installPackage } from './servers/package.ts'
-import { startSidecar, startSidecarOn } from './servers/start.ts'
-import { newDataFolder, SignedTokens } from './workloads/tokens.ts'
+import { runPortcullis } from './servers/portcullis.ts'
+import { requirePostgres } from './servers/postgres.ts'
+import { startSidecarOn } from './servers/start.ts'
+import { suites } from './suites/index.ts'
+import { type LargeSite, newLargeSite } from './workloads/large-site.ts'
+import { loginOf } from './workloads/login.ts'
+import { longestTurns, TURNS, TURNS_METHOD, type TurnsEffort } from './workloads/longest-turns.ts'
+import { SignedTokens } from './workloads/tokens.ts'
 
-/**
- * The sizes to measure: users with a permission, and as many revoked tokens; then this number of tokens are
- * checked.
- */
-export interface Size {
-  readonly users: number
+/** The size of a directory, and of its measurement. */
+export interface SizingEffort {
+  /** Of all tables, more or less. */
+  readonly rows: number
+  /** Tokens never seen before that are checked. */
   readonly tokens: number
+  readonly changes: number
+  readonly logins: number
+  readonly turns: TurnsEffort
 }
 
-export interface Sized {
-  readonly fileBytes: number
-  readonly readyMs: number
-  readonly idleBytes: number
-  /** After the checks: the memory of the process, and that after V8 has given unused pages back. */
-  readonly usedBytes: number
-  readonly neededBytes: number
+const USUAL = {
+  ...{ changes: 1_000, logins: 50 },
+  turns: { afterMs: 2_000, removalMs: 80_000, calls: 2_000 },
 }
-
-const SIZES: readonly Size[] = [
-  { users: 0, tokens: 1_000 },
-  { users: 10_000, tokens: 10_000 },
-  { users: 100_000, tokens: 50_000 },
-  { users: 100_000, tokens: 200_000 },
+const SIZES: readonly SizingEffort[] = [
+  { ...USUAL, rows: 1_000, tokens: 1_000 },
+  { ...USUAL, rows: 100_000, tokens: 10_000 },
+  { ...USUAL, rows: 1_000_000, tokens: 50_000 },
+  { ...USUAL, rows: 10_000_000, tokens: 200_000 },
 ]
+const ROWS_MAX = 1_000_000
 
-/** Users in one change. */
-const AT_ONCE = 1_000
+/** Calls in flight at each sidecar. */
+const CHANGES_IN_FLIGHT = 16
+const LOGINS_IN_FLIGHT = 8
+
+const DIRECTORY = `The installed package, on a directory with ${FILLED_WITH}: ten rows for a service user.`
+const RESIDENT = `${DIRECTORY} Resident, after a collection.`
+const TIME = `${DIRECTORY} Processor time of the process, all threads.`
+const CALL = `${TIME} Each change is a revocation, ${CHANGES_IN_FLIGHT} of them in progress, or ${LOGINS_IN_FLIGHT} logins without a password that is remembered.`
+
+/** The figures of a size, by the id of the row without its number. */
+export const SIZING_ROWS = {
+  users: ['service users', DIRECTORY],
+  disk: ['the file of SQLite', DIRECTORY],
+  'backup-file': ['the file of a backup', DIRECTORY],
+  'memory-idle': ['memory, idle', RESIDENT],
+  tokens: ['tokens never seen before that are checked', DIRECTORY],
+  'memory-used': ['memory, after the checks', RESIDENT],
+  'memory-needed': ['memory, when V8 has given unused pages back', RESIDENT],
+  ready: ['the start, until ready', TIME],
+  backup: ['`portcullis backup`', TIME],
+  restore: ['`portcullis restore`', TIME],
+  turn: ['the longest turn of the event loop', `${TURNS_METHOD} Work: ${Object.values(TURNS).join('; ')}.`],
+  change: ['a change', CALL],
+  login: ['a login', CALL],
+  'postgres-disk': ['the database of PostgreSQL', `${DIRECTORY} It was restored from the backup.`],
+  'postgres-restore': ['`portcullis restore` into PostgreSQL', TIME],
+  'postgres-ready': ['the start on PostgreSQL, until ready', TIME],
+  'postgres-change': ['a change on PostgreSQL', CALL],
+} as const satisfies Readonly<Record<string, readonly [what: string, method: string]>>
+type SizingRow = keyof typeof SIZING_ROWS
+
+const POSTGRES_ROWS = (Object.keys(SIZING_ROWS) as SizingRow[]).filter((id) => id.startsWith('postgres-'))
+
+interface Sized {
+  readonly rows: readonly Row[]
+  readonly skipped: readonly Skipped[]
+}
 
 /**
- * @param launcher of the installed package; absent: of this checkout, which takes more memory, because it
+ * @param launcher of the installed package; default: of this checkout, which takes more memory, because it
  *   compiles the sources
  */
-export async function measureSize({ users, tokens }: Size, launcher?: string): Promise<Sized> {
+export async function measureSize(effort: SizingEffort, launcher?: string): Promise<Sized> {
   await using stack = new AsyncDisposableStack()
-  const folder = newDataFolder(stack)
-  const first = await startSidecar({ flags: ['--data', folder] })
-  const { load } = await contend(first, first.ready.grpc, stack)
-  const signed = await SignedTokens.of(folder, first.ready, load)
-  stack.defer(() => signed.close())
-  await first.stop()
-  await fill(join(folder, DIRECTORY_FILE), users)
-
-  const startedMs = performance.now()
-  const server = await startSidecarOn(folder, { ...(launcher && { launcher }) })
-  const readyMs = performance.now() - startedMs
-  const idleBytes = await server.residentBytes()
-  const measured = await contend(server, server.ready.grpc, stack)
-  await signed.checkUnseen(measured.load, tokens)
-  return {
-    fileBytes: statSync(join(folder, DIRECTORY_FILE)).size,
-    readyMs,
-    idleBytes,
-    usedBytes: await server.residentBytes(),
-    neededBytes: await server.trimmedResidentBytes(),
+  const users = Math.ceil(effort.rows / ROWS_OF_A_USER)
+  const site = await newLargeSite(stack, users)
+  const rows: Row[] = []
+  const add = (id: SizingRow, value: number, unit: Unit) => {
+    const [what, method] = SIZING_ROWS[id]
+    const name = `${effort.rows.toLocaleString('en')} rows`
+    rows.push(
+      singleRow({ id: `${id}-${effort.rows}`, what: `${what}, ${name}`, method }, { name, value, unit }),
+    )
   }
+  const options = { ...(launcher && { launcher }) }
+
+  add('users', users, '')
+  add('disk', statSync(site.file).size, 'bytes')
+  const server = await startSidecarOn(site.folder, { ...options, environment: ENVIRONMENT })
+  add('ready', (await server.cpuMicroseconds()) / 1_000, 'ms CPU')
+  add('memory-idle', await server.residentBytes(), 'bytes')
+  const { load } = await contend(server, server.ready.grpc, stack)
+  const signed = await SignedTokens.of(site.folder, { ...server.ready, http: 'off', demo: site.demo }, load)
+  stack.defer(() => signed.close())
+  await signed.checkUnseen(load, effort.tokens)
+  add('tokens', effort.tokens, '')
+  add('memory-used', await server.residentBytes(), 'bytes')
+  add('memory-needed', await server.trimmedResidentBytes(), 'bytes')
+  const client = clientOf(site, server.ready.grpc, stack)
+  add('change', await costOfChange(server, client, effort.changes), 'ms CPU')
+  const login = loginOf({ ...server.ready, http: 'off', demo: site.demo })
+  stack.defer(() => login.close())
+  add('login', await costOfOne(server, LOGINS_IN_FLIGHT, effort.logins, () => login.overGrpc()), 'ms CPU')
+  await server.stop()
+
+  const [file, keys] = [join(site.folder, 'sizing.backup'), join(site.folder, 'sizing.keys')]
+  const data = (folder: string) => ['--data', folder, '--keys', keys]
+  add('backup', await runPortcullis(['backup', file, ...data(site.folder)], options), 'ms CPU')
+  add('backup-file', statSync(file).size, 'bytes')
+  const folder = join(temporaryFolder(stack), 'data')
+  add('restore', await runPortcullis(['restore', file, ...data(folder)], options), 'ms CPU')
+  const skips = new Skips()
+  const programs = await skips.obtain(
+    POSTGRES_ROWS.map((id) => `${id}-${effort.rows}`),
+    requirePostgres,
+  )
+  if (programs !== undefined) {
+    const postgres = await PostgresServer.start(programs)
+    stack.defer(() => postgres.remove())
+    const environment = { PORTCULLIS_DIRECTORY_URL: await postgres.newDatabase(), ...ENVIRONMENT }
+    const folder = join(temporaryFolder(stack), 'data')
+    mkdirSync(folder, { mode: 0o700 })
+    const restoring = { ...options, environment }
+    add('postgres-restore', await runPortcullis(['restore', file, ...data(folder)], restoring), 'ms CPU')
+    const [size] = await postgres.query('directory_0', "SELECT pg_database_size('directory_0') AS bytes")
+    add('postgres-disk', Number(size?.bytes), 'bytes')
+    const host = await startSidecarOn(folder, restoring)
+    stack.defer(() => host.stop())
+    add('postgres-ready', (await host.cpuMicroseconds()) / 1_000, 'ms CPU')
+    const client = clientOf({ folder }, host.ready.grpc, stack)
+    add('postgres-change', await costOfChange(host, client, effort.changes), 'ms CPU')
+  }
+  const turns = await longestTurns(stack, site, effort.turns, launcher)
+  add('turn', Math.max(...Object.values(turns)), 'ms CPU')
+  return { rows: inOrder(rows), skipped: skips.list }
 }
 
-/** Makes the users, each with a permission and a revoked token, as administration does. */
-async function fill(file: string, users: number): Promise<void> {
-  const store = await openDirectory(file, undefined, Date.now)
-  const account = 'sizing'
-  await store.change('sizing', (change) => change.createAccount(account))
-  for (let made = 0; made < users; made += AT_ONCE)
-    await store.change('sizing', async (change) => {
-      const record = await change.records.account(account)
-      if (record === undefined) throw new Error('expected the account that was created')
-      for (let index = made; index < Math.min(made + AT_ONCE, users); index++) {
-        const name = `worker-${index}`
-        const id = await change.createUser(record, {
-          name,
-          type: 'service_user',
-          passwordHash: PASSWORD_HASH,
-        })
-        await change.setPermissions({ id, account, name }, [{ scope: 'account' }])
-        await change.revoke(`token-of-${id}`, account)
-      }
-    })
-  await store.close()
+/** A password that is remembered would cost no login. */
+const ENVIRONMENT = { PORTCULLIS_LOG_LEVEL: 'warn', PORTCULLIS_PASSWORDS_REMEMBER_MS: '0' }
+
+/** As `SIZING_ROWS` has them. */
+function inOrder(rows: readonly Row[]): readonly Row[] {
+  const ids = Object.keys(SIZING_ROWS)
+  const place = ({ id }: Row) => ids.indexOf(id.replace(/-\d+$/, ''))
+  return rows.toSorted((one, other) => place(one) - place(other))
 }
 
-/** As long as a genuine one. */
-const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+function clientOf(
+  { folder }: Pick<LargeSite, 'folder'>,
+  address: string,
+  stack: AsyncDisposableStack,
+): Client {
+  const callerToken = readFileSync(join(folder, ADMINISTRATOR_TOKEN_FILE), 'utf8').trim()
+  const client = connect(address, { callerToken, deadlineMs: 60_000 })
+  stack.defer(() => client.close())
+  return client
+}
+
+/** @returns processor time of the sidecar for a change, in milliseconds */
+function costOfChange(server: MeasuredProcess, client: Client, changes: number): Promise<number> {
+  return costOfOne(server, CHANGES_IN_FLIGHT, changes, () =>
+    client.revoke({ tokenId: randomBytes(16).toString('base64url') }),
+  )
+}
+
+async function costOfOne(
+  server: MeasuredProcess,
+  inFlight: number,
+  calls: number,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  const before = await server.cpuMicroseconds()
+  let begun = 0
+  const lane = async () => {
+    while (begun++ < calls) await call()
+  }
+  await Promise.all(Array.from({ length: inFlight }, lane))
+  return ((await server.cpuMicroseconds()) - before) / calls / 1_000
+}
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: 'string', default: String(ROWS_MAX) },
+      docs: { type: 'boolean', default: false },
+    },
+  })
   await using stack = new AsyncDisposableStack()
   const launcher = await installPackage(temporaryFolder(stack))
-  const rows = [
-    ['users', 'revocations', 'tokens checked', 'file', 'ready', 'memory at first', 'memory then', 'needed'],
-  ]
-  for (const size of SIZES) {
-    const { fileBytes, readyMs, idleBytes, usedBytes, neededBytes } = await measureSize(size, launcher)
-    const { users, tokens } = size
-    const counts = [users, users, tokens].map((count) => count.toLocaleString('en'))
-    rows.push([
-      ...counts,
-      megabytes(fileBytes),
-      `${Math.round(readyMs)} ms`,
-      megabytes(idleBytes),
-      megabytes(usedBytes),
-      megabytes(neededBytes),
-    ])
+  const all: Sized[] = []
+  for (const effort of SIZES.filter(({ rows }) => rows <= Number(values.rows))) {
+    const sized = await measureSize(effort, launcher)
+    all.push(sized)
+    // A larger one takes long, and may end for want of room.
+    const [rows, skipped] = [all.flatMap((each) => each.rows), all.flatMap((each) => each.skipped)]
+    writeResults(resultsOf(SIZING, { rows, skipped, answersChecked: 0 }))
+    process.stdout.write(`${reportText(SIZING, { ...sized, answersChecked: 0 }, 'full')}\n`)
   }
-  process.stdout.write(`${columns(rows)}\nNode ${process.versions.node} on ${cpuModel()}\n`)
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
+  if (!values.docs) return
+  const names = suites.map(({ name }) => name)
+  process.stdout.write(
+    `written to ${writeDocs(names, [{ name: SIZING }]).join(' and ')}; then run \`npm run docs\`\n`,
+  )
 }
 
 if (import.meta.main) await main()

@@ -35,7 +35,7 @@ export async function buildExecutable(output: string): Promise<string> {
   const inputs = [...(await bundle('sidecar/cli/one-executable.ts', join(work, 'main.cjs'))), ...page.inputs]
   // Threads are started from these texts.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
-  await bundle('sidecar/directory/damage-thread.ts', join(work, 'damage-thread.cjs'))
+  await bundle('sidecar/directory/file-thread.ts', join(work, 'file-thread.cjs'))
   await bundle('sidecar/process/workers/statement-thread.ts', join(work, 'statement-thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
@@ -96,7 +96,7 @@ function settings(work: string): object {
     assets: {
       'package.json': join(ROOT, 'sidecar/package.json'),
       'thread.cjs': join(work, 'thread.cjs'),
-      'damage-thread.cjs': join(work, 'damage-thread.cjs'),
+      'file-thread.cjs': join(work, 'file-thread.cjs'),
       'statement-thread.cjs': join(work, 'statement-thread.cjs'),
       ...Object.fromEntries(assets),
       ...pageIn(work),

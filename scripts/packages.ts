@@ -76,9 +76,9 @@ export const PACKAGES: readonly Package[] = [
       // The reader starts its thread by the name of the file next to it.
       'sidecar/rules/matrix-file/read-in-thread.ts',
       'sidecar/rules/matrix-file/thread.ts',
-      // A directory file starts its thread in the same way.
-      'sidecar/directory/damage-search.ts',
-      'sidecar/directory/damage-thread.ts',
+      // A directory file starts its threads in the same way.
+      'sidecar/directory/file-work.ts',
+      'sidecar/directory/file-thread.ts',
     ],
     stages: {
       launcher: ['sidecar/base/light-start.ts'],

@@ -7,7 +7,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { instructionsBlock } from '../bench/instructions/kept.ts'
-import { coresBlock, costSentence, fleetBlock, headlineBlock } from '../bench/report/markdown.ts'
+import {
+  coresBlock,
+  costSentence,
+  fleetBlock,
+  headlineBlock,
+  ratesBlock,
+  sizingBlock,
+} from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { FINDINGS } from '../matrix/findings.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
@@ -43,6 +50,8 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/decide/assurance.md', name: 'assurance', make: assuranceTable },
   { page: 'docs/decide/security/attacks.md', name: 'attacks', make: () => attackTable(readResults()) },
   { page: 'docs/operate/deployment.md', name: 'fleet', make: () => fleetBlock(readDocs()) },
+  { page: 'docs/operate/deployment.md', name: 'sizing', make: () => sizingBlock(readDocs()) },
+  { page: 'docs/operate/deployment.md', name: 'rates', make: () => ratesBlock(readDocs()) },
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'instructions', make: () => instructionsBlock() },

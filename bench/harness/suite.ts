@@ -60,7 +60,8 @@ export interface Figure {
   readonly latency?: Latency
 }
 
-export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | 'queries' | 'allocations' | '×'
+/** Empty: a number of things. */
+export type Unit = '' | 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | 'queries' | 'allocations' | '×'
 
 /** How long the calls of all samples took, each by itself (`LATENCY_METHOD` of latency.ts). */
 export interface Latency {

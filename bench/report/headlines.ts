@@ -57,6 +57,18 @@ export const SIZED: readonly Headline[] = [
   { suite: 'issue', row: 'issue-http-cpu', what: 'a login' },
 ]
 
+/** Rows whose figure is the time between two of something, on a quiet machine. */
+export const RATES: readonly Headline[] = [
+  { suite: 'distance', row: 'one-host', what: 'changes of one host, PostgreSQL' },
+  { suite: 'distance', row: 'two-hosts', what: 'changes of two hosts together, PostgreSQL' },
+  {
+    suite: 'distance',
+    row: 'beside-far',
+    what: 'changes of one host, beside another one that is 200 ms away',
+  },
+  { suite: 'issue', row: 'issue-http', what: 'logins of one host' },
+]
+
 /** The sentence of the README: rows of the table that the docs show first, and so in its unit. */
 export const COSTS = {
   check: { suite: 'servers', row: 'cerbos-time' },

@@ -6,7 +6,8 @@ import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Figures, Latency } from '../harness/suite.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
-import { COSTS, HEADLINES, type Headline, SIZED } from './headlines.ts'
+import { COSTS, HEADLINES, type Headline, RATES, SIZED } from './headlines.ts'
+import { SIZING } from './results.ts'
 import { distinct, durationText, figureText, number, ratioText } from './text.ts'
 
 /**
@@ -72,6 +73,46 @@ export function fleetBlock(docs: BenchDocs): string {
     '',
     provenance(docs),
   ].join('\n')
+}
+
+/** How many changes and logins there are a second. */
+export function ratesBlock(docs: BenchDocs): string {
+  const lines = RATES.flatMap(({ what, ...at }) => {
+    const row = rowOf(docs, at)
+    return row === undefined ? [] : [[what, number(1_000 / row.a.value)]]
+  })
+  if (lines.length === 0) return ''
+  const measured = new Set(RATES.map(({ suite }) => suite))
+  const suites = docs.suites.filter(({ suite }) => measured.has(suite))
+  return [
+    ...['| what | a second |', '|---|---|', ...lines.map(tableLine), ''],
+    provenance({ ...docs, suites }),
+  ].join('\n')
+}
+
+/** The needs of a directory: a line for each figure, and a column for each number of rows. */
+export function sizingBlock(docs: BenchDocs): string {
+  const suites = docs.suites.filter(({ suite }) => suite === SIZING)
+  const rows = suites.flatMap((results) => results.rows)
+  if (rows.length === 0) return ''
+  const sizes = [...new Set(rows.map(({ a }) => a.name))]
+  const lines = Map.groupBy(rows, ({ what, a }) => what.replace(`, ${a.name}`, ''))
+  return [
+    tableLine(['', ...sizes]).replace('|  |', '| |'),
+    `|---|${sizes.map(() => '---|').join('')}`,
+    ...Array.from(lines, ([what, figures]) => {
+      const cells = sizes.map((size) => figures.find(({ a }) => a.name === size)?.a)
+      return tableLine([what, ...cells.map((figure) => (figure === undefined ? '' : sizeText(figure)))])
+    }),
+    '',
+    provenance({ command: 'npm run sizing', suites }),
+  ].join('\n')
+}
+
+/** Seconds where it takes long. */
+function sizeText({ value, unit }: Figure): string {
+  if (unit === 'ms CPU' && value >= 1_000) return `${number(value / 1_000)} s CPU`
+  return figureText({ value, unit }).trim()
 }
 
 /** By which command, when and on what the results were made. */

@@ -13,6 +13,9 @@ import { cpuModel, linesOf } from './text.ts'
 /** The command that makes all results. */
 const COMMAND = 'npm run bench'
 
+/** The results of `npm run sizing`, which come after those of the suites. */
+export const SIZING = 'sizing'
+
 const RESULTS = join(ROOT, 'bench', 'results')
 const DOCS = join(ROOT, 'docs')
 
@@ -35,7 +38,7 @@ export function writeResults(results: SuiteResults): string[] {
 }
 
 /** The latest results of these suites. Suites without results are left out. */
-function readResults(suites: readonly Suite[]): SuiteResults[] {
+function readResults(suites: readonly Pick<Suite, 'name'>[]): SuiteResults[] {
   return suites
     .map(({ name }) => join(RESULTS, `${name}.json`))
     .filter((path) => existsSync(path))
@@ -62,9 +65,9 @@ function rounded(_key: string, value: unknown): unknown {
  * @param names of all suites, in their order
  * @returns the paths
  */
-export function writeDocs(names: readonly string[], measured: readonly Suite[]): string[] {
+export function writeDocs(names: readonly string[], measured: readonly Pick<Suite, 'name'>[]): string[] {
   const all = [...readDocs().suites, ...readResults(measured)]
-  const suites = names.flatMap((name) => all.findLast(({ suite }) => suite === name) ?? [])
+  const suites = [...names, SIZING].flatMap((name) => all.findLast(({ suite }) => suite === name) ?? [])
   const docs: BenchDocs = { command: COMMAND, suites }
   const json = `{"command":${JSON.stringify(COMMAND)},"suites":${linesOf(suites, rounded)}}`
   return writePair(DOCS, 'bench', json, docsChart(docs))

@@ -36,7 +36,7 @@ export interface SidecarOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-const LAUNCHER = join(ROOT, 'sidecar', 'portcullis.js')
+export const LAUNCHER = join(ROOT, 'sidecar', 'portcullis.js')
 
 /** `serve` on free ports, without HTTP, with a line of JSON when it is ready. */
 const SERVE = ['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off']

@@ -1,14 +1,29 @@
-/** The cost of operations of the directory with very many rows, against the same with few. */
+/**
+ * The cost of operations of the directory with very many rows, against the same with few. `SIZE_USERS` of the
+ * environment is another number of users.
+ */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
-import type { AccountRecord, TokenStatus } from '../../sidecar/directory/directory.ts'
-import { openSqlite } from '../../sidecar/directory/sqlite.ts'
-import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import type { TokenStatus } from '../../sidecar/directory/directory.ts'
+import type { DirectoryStore } from '../../sidecar/directory/store.ts'
+import {
+  FILLED_WITH,
+  fillDirectory,
+  KEYS,
+  type LargeDirectory,
+} from '../../test/support/directory/large-directory.ts'
+import { type Location, openLocation } from '../../test/support/directory/writer.ts'
+import { PostgresServer } from '../../test/support/postgres/server.ts'
 import { interleave } from '../harness/compare.ts'
-import { comparedRow } from '../harness/rows.ts'
+import { comparedRow, singleRow } from '../harness/rows.ts'
+import { Skips } from '../harness/skips.ts'
 import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
 import { temporaryFolder } from '../harness/temporary.ts'
+import { runPortcullis } from '../servers/portcullis.ts'
+import { requirePostgres } from '../servers/postgres.ts'
+import { type LargeSite, newLargeSite } from '../workloads/large-site.ts'
+import { longestTurns, TURNS, TURNS_METHOD, type Turn, type TurnsEffort } from '../workloads/longest-turns.ts'
 
 export const sizeSuite: Suite = { name: 'size', run }
 
@@ -18,31 +33,46 @@ interface Effort {
   readonly rounds: number
   /** Operations a sample. */
   readonly calls: number
+  readonly turns: TurnsEffort
 }
 
 const SIZES: Record<Size, Effort> = {
-  full: { few: 1_000, many: 100_000, rounds: 15, calls: 100 },
-  smoke: { few: 10, many: 30, rounds: 1, calls: 1 },
+  full: {
+    ...{ few: 1_000, many: 100_000, rounds: 15, calls: 100 },
+    turns: { afterMs: 2_000, removalMs: 90_000, calls: 2_000 },
+  },
+  smoke: {
+    ...{ few: 10, many: 30, rounds: 1, calls: 1 },
+    turns: { afterMs: 0, removalMs: 0, calls: 1 },
+  },
 }
 
-const METHOD =
-  'Processor time of the process for an operation of the store on SQLite. The directories have one account with so many service users, each with a permission, a project, a revoked token and the records of the audit trail; one control panel user in ten has ten static tokens. Both take turns.'
+/** How an operation is measured, by store. */
+const STORES = {
+  sqlite: {
+    prefix: '',
+    unit: 'µs CPU',
+    method: 'Processor time of the process for an operation of the store on SQLite.',
+    now: () => {
+      const { user, system } = process.cpuUsage()
+      return user + system
+    },
+  },
+  postgres: {
+    prefix: 'postgres-',
+    unit: 'µs',
+    method:
+      'Time of an operation of the store on PostgreSQL, one after the other, on the same machine: its processor time is known in steps of 10 ms alone.',
+    now: () => performance.now() * 1_000,
+  },
+} as const
+type Store = (typeof STORES)[keyof typeof STORES]
 
-/** In one change. */
-const AT_ONCE = 1_000
+const METHOD = `The directories have ${FILLED_WITH}. Both take turns.`
 
-const KEYS = 10
 const PAGE = { after: '', size: 100 }
 
-interface Directory {
-  readonly store: DirectoryStore
-  readonly account: AccountRecord
-  /** A control panel user with static tokens, and a service user. */
-  readonly holder: string
-  readonly robot: string
-}
-
-type Operation = (directory: Directory, turn: number) => unknown
+type Operation = (directory: LargeDirectory, turn: number) => unknown
 
 const CHECK: Operation = ({ store, account, robot }, turn) =>
   store.verification.iamTokenStatus({
@@ -109,34 +139,111 @@ class TakenBack extends Error {}
 
 async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
-  const { few, many, rounds, calls } = SIZES[size]
-  const directories = { many: await filled(stack, many), few: await filled(stack, few) }
+  const effort = effortOf(size)
+  const site = await newLargeSite(stack, effort.many)
+  const files = {
+    many: { store: await opened(stack, { type: 'sqlite', file: site.file }), ...site.large },
+    few: await filled(stack, { type: 'sqlite', file: join(temporaryFolder(stack), DIRECTORY_FILE) }, effort),
+  }
+  const rows = await rowsOf(STORES.sqlite, files, effort)
+  let answersChecked = await checkAnswers(files)
+  rows.push(...turnRows(await longestTurns(stack, site, effort.turns), effort))
+  const skips = new Skips()
+  const ids = Object.keys(OPERATIONS).map((id) => `${STORES.postgres.prefix}${id}`)
+  const programs = await skips.obtain(ids, requirePostgres)
+  if (programs !== undefined) {
+    const server = await PostgresServer.start(programs)
+    stack.defer(() => server.remove())
+    const databases = {
+      many: await restored(stack, site, await server.newDatabase()),
+      few: await filled(stack, { type: 'postgres', url: await server.newDatabase() }, effort),
+    }
+    // As the server itself does within a minute.
+    for (const name of ['directory_0', 'directory_1']) await server.query(name, 'VACUUM ANALYZE')
+    rows.push(...(await rowsOf(STORES.postgres, databases, effort)))
+    answersChecked += await checkAnswers(databases)
+  }
+  return { rows, skipped: skips.list, answersChecked }
+}
+
+function effortOf(size: Size): Effort {
+  const many = process.env.SIZE_USERS
+  return { ...SIZES[size], ...(size === 'full' && many !== undefined && { many: Number(many) }) }
+}
+
+type Sides<T> = Readonly<Record<'many' | 'few', T>>
+
+async function opened(stack: AsyncDisposableStack, location: Location): Promise<DirectoryStore> {
+  const store = await openLocation(location)
+  stack.defer(() => store.close())
+  return store
+}
+
+async function filled(
+  stack: AsyncDisposableStack,
+  location: Location,
+  { few }: Effort,
+): Promise<LargeDirectory> {
+  const store = await opened(stack, location)
+  return { store, ...(await fillDirectory(store, few)) }
+}
+
+/** From the backup: there it takes minutes to make the rows one after the other. */
+async function restored(
+  stack: AsyncDisposableStack,
+  { backup, large }: LargeSite,
+  url: string,
+): Promise<LargeDirectory> {
+  const folder = join(temporaryFolder(stack), 'data')
+  const environment = { PORTCULLIS_DIRECTORY_URL: url }
+  await runPortcullis(['restore', backup, '--data', folder, '--new-keys'], { environment })
+  return { store: await opened(stack, { type: 'postgres', url }), ...large }
+}
+
+function turnRows(turns: Readonly<Record<Turn, number>>, { many }: Effort): Row[] {
+  const name = `${many.toLocaleString('en')} users`
+  return Object.entries(TURNS).map(([id, work]) =>
+    singleRow(
+      { id: `turn-${id}`, what: `longest turn: ${work}`, method: TURNS_METHOD },
+      { name, value: turns[id as Turn], unit: 'ms CPU' },
+    ),
+  )
+}
+
+async function rowsOf(
+  { prefix, unit, method, now }: Store,
+  directories: Sides<LargeDirectory>,
+  { few, many, rounds, calls }: Effort,
+): Promise<Row[]> {
   const rows: Row[] = []
   for (const [id, [what, operation]] of Object.entries(OPERATIONS)) {
-    const side = (directory: Directory) => async () => {
-      const before = process.cpuUsage()
+    const side = (directory: LargeDirectory) => async () => {
+      const before = now()
       for (let turn = 0; turn < calls; turn++) await operation(directory, turn)
-      const { user, system } = process.cpuUsage(before)
-      return (user + system) / calls
+      return (now() - before) / calls
     }
     for (const directory of Object.values(directories)) await side(directory)()
     const samples = await interleave({ many: side(directories.many), few: side(directories.few) }, rounds)
     const named = (users: number) => `${users.toLocaleString('en')} users`
     rows.push(
       comparedRow(
-        { id, what, method: METHOD },
-        'µs CPU',
+        {
+          id: `${prefix}${id}`,
+          what: prefix === '' ? what : `${what}, PostgreSQL`,
+          method: `${method} ${METHOD}`,
+        },
+        unit,
         { name: named(many), samples: samples.many },
         { name: named(few), samples: samples.few },
       ),
     )
   }
-  return { rows, skipped: [], answersChecked: await checkAnswers(Object.values(directories)) }
+  return rows
 }
 
 /** @throws Error unless the token is active and the keys are there. @returns how many answers that were */
-async function checkAnswers(directories: readonly Directory[]): Promise<number> {
-  for (const directory of directories) {
+async function checkAnswers(directories: Sides<LargeDirectory>): Promise<number> {
+  for (const directory of Object.values(directories)) {
     const { active } = (await CHECK(directory, 0)) as TokenStatus
     const keys = (await LIST(directory, 0)) as readonly unknown[]
     if (!active || keys.length !== KEYS)
@@ -144,39 +251,5 @@ async function checkAnswers(directories: readonly Directory[]): Promise<number> 
         `expected an active token and ${KEYS} static tokens, found ${active} and ${keys.length}`,
       )
   }
-  return 2 * directories.length
-}
-
-async function filled(stack: AsyncDisposableStack, users: number): Promise<Directory> {
-  const file = join(temporaryFolder(stack), DIRECTORY_FILE)
-  const store = new DirectoryStore(openSqlite(file), Date.now)
-  stack.defer(() => store.close())
-  await store.change('a benchmark', (change) => change.createAccount('bench'))
-  const account = (await store.records.account('bench')) as AccountRecord
-  const made = { holder: '', robot: '' }
-  for (let begun = 0; begun < users; begun += AT_ONCE)
-    await store.change('a benchmark', async (change) => {
-      for (let n = begun; n < Math.min(begun + AT_ONCE, users); n++) {
-        const name = `robot-${n}`
-        const robot = { name, type: 'service_user', passwordHash: 'there are no logins' } as const
-        const id = await change.createUser(account, robot)
-        await change.setPermissions({ id, account: account.account, name }, [{ scope: 'account' }])
-        await change.createProject(account, `project-${n}`)
-        await change.revoke(`revoked-${n}`, account.account)
-        if (n % 10 === 0) made.holder = await holderOf(n)
-        made.robot ||= id
-      }
-
-      async function holderOf(n: number): Promise<string> {
-        const user = { name: `person-${n}`, account: account.account }
-        const id = await change.createUser(account, { name: user.name, type: 'control_panel_user' })
-        for (let key = 0; key < KEYS; key++)
-          await change.addStaticToken(
-            { ...user, id },
-            { kind: 'static_token', name: `key-${key}`, hash: randomBytes(32), pepper: 'aa' },
-          )
-        return id
-      }
-    })
-  return { store, account, ...made }
+  return 4
 }

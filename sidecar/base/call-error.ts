@@ -147,6 +147,10 @@ export const CALL_ERRORS = {
       message:
         'confirm your password, passkey or caller token: the last confirmation is more than ten minutes old',
     },
+    MATRIX_TOO_LARGE: {
+      message:
+        'the whole matrix has {bytes} bytes, and a message at most {most}; ask `GetMatrix` for pages, with `page_size`',
+    },
     MATRIX_REPLACED: {
       message: '{what} is {found} and no longer {seen}; look at what it changes, and ask again',
     },

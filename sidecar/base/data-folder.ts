@@ -294,10 +294,15 @@ export function temporaryIn(folder: string): string {
 /** A file without a write for this long is abandoned, in milliseconds: to write one takes a moment. */
 const ABANDONED_MS = 3_600_000
 
+/**
+ * By the last change in the folder and not by the clock: another one may have set the times of the files, and
+ * would let one process remove what another one writes.
+ */
 function removeAbandoned(folder: string, names: readonly string[]): void {
   for (const name of names.filter((each) => /^\.portcullis-[0-9a-f]{16}\.tmp$/.test(each)))
     try {
-      if (Date.now() - statSync(join(folder, name)).mtimeMs > ABANDONED_MS) unlinkSync(join(folder, name))
+      if (statSync(folder).mtimeMs - statSync(join(folder, name)).mtimeMs > ABANDONED_MS)
+        unlinkSync(join(folder, name))
     } catch {
       // It is gone, or this process may not remove it.
     }

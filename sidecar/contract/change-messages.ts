@@ -129,31 +129,33 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
   const kinds = ['', ...engine.tokenKinds.keys()]
   const apis = ['', ...engine.apis.keys()]
   for (let at = 0; at < apis.length; at += ROWS_A_STEP) {
-    WRITER.start(NO_BYTES)
-    for (const api of apis.slice(at, at + ROWS_A_STEP)) {
+    const rows = apis.slice(at, at + ROWS_A_STEP).map((api) => {
       const cells = kinds.map((kind) => {
         const reasons = engine.reasons(api, kind)
         const index = indexes.get(reasons) ?? indexes.size
         indexes.set(reasons, index)
         return index
       })
-      WRITER.bytes(
-        RULES.apis,
-        encode(wire.ApiCells, { api, cells, notes: noteMessages(engine.apis.get(api) ?? NO_NOTES) }),
-      )
-    }
-    pieces.push(WRITER.finish())
+      return { api, cells, notes: noteMessages(engine.apis.get(api) ?? NO_NOTES) }
+    })
+    pieces.push(encode(wire.Rules, { ...EMPTY_RULES, apis: rows }))
     yield
   }
-  const parts = [...joined(pieces)]
-  const last = parts.pop() ?? NO_BYTES
+  const parts: Buffer[] = []
+  let last: Buffer = NO_BYTES
+  for (const part of joined(pieces)) {
+    if (last.length > 0) parts.push(field(WATCH_CHANGES_RESPONSE.rulesPart, last))
+    last = part
+    yield
+  }
   const cells = Array.from(indexes.keys(), (reasons) =>
     field(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) })),
   )
-  return {
-    parts: parts.map((part) => field(WATCH_CHANGES_RESPONSE.rulesPart, part)),
-    last: Buffer.concat([last, field(RULES.matrix, matrixHead(engine)), ...cells]),
-  }
+  return { parts, last: Buffer.concat([last, field(RULES.matrix, matrixHead(engine)), ...cells]) }
+}
+
+const EMPTY_RULES: wire.Rules = {
+  ...{ matrix: undefined, cells: [], apis: [], routes: undefined, exactRoutes: undefined },
 }
 
 const NO_NOTES = { notes: {} }

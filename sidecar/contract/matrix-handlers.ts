@@ -4,7 +4,7 @@ import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
 import { type EncodedRules, rulesInSteps } from './change-messages.ts'
-import { matrixInSteps, matrixPage } from './matrix-messages.ts'
+import { matrixInSteps, matrixPage, wholeRefusal } from './matrix-messages.ts'
 import { readPlanRequest } from './requests.ts'
 import { planResponse } from './responses.ts'
 import { encodedRoutes } from './route-messages.ts'
@@ -38,14 +38,22 @@ export function matrixHandlers(
     }
   })
   const topic = new Topic(watches, () => matrix.whole)
-  rules.watch(() => topic.changed())
+  rules.watch(() => {
+    const refusal = wholeRefusal(matrix)
+    if (refusal === undefined) topic.changed()
+    else topic.fail(refusal)
+  })
   const handlers: MatrixHandlers = {
     plan: (request) => {
       const current = forCall()
       return planResponse(current.engine, plan(current, readPlanRequest(request)))
     },
     getMatrix: (request) => matrixPage(matrix, request),
-    watchMatrix: (_request, responses, context) => topic.open(context, responses),
+    watchMatrix: (_request, responses, context) => {
+      const refusal = wholeRefusal(matrix)
+      if (refusal !== undefined) throw refusal
+      topic.open(context, responses)
+    },
   }
   return { handlers, encodedRules: () => encoded }
 }

@@ -1,5 +1,5 @@
 /** The encoded matrix, whole and by page. */
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import {
   type CompiledApi,
   type CompiledKind,
@@ -11,7 +11,7 @@ import {
 } from '../../engine/index.ts'
 import { GetMatrixRequest } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { type CellNote, Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
-import { callError, invalidArgument } from '../base/call-error.ts'
+import { type CallError, callError, invalidArgument } from '../base/call-error.ts'
 import { keyIn, sizeOf, tokenOf } from '../usecases/administration/paging.ts'
 import { GET_MATRIX_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
@@ -29,6 +29,9 @@ const PARTS_A_STEP = 50
 
 /** Most bytes of the matrix in a page. With its token, a page has less than 1,000,000. */
 const PAGE_BYTES_MAX = 999_000
+
+/** Most bytes of the whole matrix in one message: clients of gRPC take no longer one where nothing is set. */
+const WHOLE_BYTES_MAX = 4_194_304
 
 /** The matrix of an engine, encoded once for all who ask. */
 export interface EncodedMatrix {
@@ -53,13 +56,11 @@ export function* matrixInSteps(engine: Engine): Steps<EncodedMatrix> {
   const parts = [head]
   const ends = [head.length]
   let length = head.length
-  for (const rows of groups(rowMessages(engine))) {
-    const encoded = rows.map(partOf)
-    parts.push(Buffer.concat(encoded))
-    for (const row of encoded) {
-      length += row.length
-      ends.push(length)
-    }
+  for (const rows of groupsOfRows(engine)) {
+    const encoded = partOf(rows)
+    parts.push(encoded)
+    for (const end of rowEnds(encoded)) ends.push(length + end)
+    length += encoded.length
     yield
   }
   const field = new BinaryWriter().tag(GET_MATRIX_RESPONSE.matrix, WireType.LengthDelimited)
@@ -81,6 +82,16 @@ function* joinedInSteps(parts: readonly Uint8Array[]): Steps<Buffer> {
   return whole
 }
 
+/** Why it is not sent as a whole; `undefined`: it is. */
+export function wholeRefusal({ whole: { length } }: EncodedMatrix): CallError | undefined {
+  if (length <= WHOLE_BYTES_MAX) return undefined
+  const [bytes, most] = [length, WHOLE_BYTES_MAX].map((count) => count.toLocaleString('en')) as [
+    string,
+    string,
+  ]
+  return callError('MATRIX_TOO_LARGE', { bytes, most })
+}
+
 /** The encoded `Matrix` of an engine without APIs and conflicts. */
 export function matrixHead({ digest, strict, rulesDigest, tokenKinds }: Engine): Buffer {
   return partOf({ digest, strict, rulesDigest, tokenKinds: Array.from(tokenKinds.values(), kindMessage) })
@@ -89,11 +100,16 @@ export function matrixHead({ digest, strict, rulesDigest, tokenKinds }: Engine):
 /**
  * Answers a `GetMatrixRequest`.
  *
- * @throws CallError if the request does not follow the contract, or begins in another matrix
+ * @throws CallError if the request does not follow the contract, or begins in another matrix, or the whole is
+ *   too large for a message
  */
 export function matrixPage(matrix: EncodedMatrix, request: Buffer): Buffer {
   const { pageSize, pageToken } = decoded(request, GetMatrixRequest.decode)
-  if (pageSize === 0 && pageToken === '') return matrix.whole
+  if (pageSize === 0 && pageToken === '') {
+    const refusal = wholeRefusal(matrix)
+    if (refusal !== undefined) throw refusal
+    return matrix.whole
+  }
   const { whole, head, places, rulesDigest } = matrix
   const size = sizeOf({ pageSize, pageToken })
   const from = pageToken === '' ? 0 : placeIn(pageToken, matrix)
@@ -119,10 +135,21 @@ function placeIn(pageToken: string, { places, rulesDigest: found }: EncodedMatri
   return from
 }
 
-function* rowMessages({ tokenKinds, apis, conflicts }: Engine): Generator<Partial<Matrix>> {
-  for (const kind of tokenKinds.values()) yield { tokenKinds: [kindMessage(kind)] }
-  for (const api of apis.values()) yield { apis: [apiMessage(api)] }
-  for (const conflict of conflicts) yield { conflicts: [conflictMessage(conflict)] }
+/** Messages of single rows would leave garbage whose collection takes a long turn. */
+function* groupsOfRows({ tokenKinds, apis, conflicts }: Engine): Generator<Partial<Matrix>> {
+  for (const some of groups(tokenKinds.values())) yield { tokenKinds: some.map(kindMessage) }
+  for (const some of groups(apis.values())) yield { apis: some.map(apiMessage) }
+  for (const some of groups(conflicts)) yield { conflicts: some.map(conflictMessage) }
+}
+
+/** Where each row of an encoded `Matrix` ends. */
+function* rowEnds(encoded: Buffer): Generator<number> {
+  const reader = new BinaryReader(encoded)
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag()
+    reader.skip(type, number)
+    yield reader.pos
+  }
 }
 
 function partOf(fields: Partial<Matrix>): Buffer {

@@ -3,7 +3,7 @@
  * are notified a few at a time, so that checks are answered meanwhile, and nothing is added for a client that
  * has not read the last response.
  */
-import { callError } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import { connectionSource } from '../base/net/connection-table.ts'
 import type { Callers } from '../usecases/callers.ts'
 import type { CallContext, Responses } from './call.ts'
@@ -175,6 +175,11 @@ export class Topic {
   changed(): void {
     this.#untold = new Set(this.#open)
     if (!this.#hasTurn) this.#tellSome()
+  }
+
+  /** Ends all watches of it: it cannot be said how it is now. */
+  fail(error: CallError): void {
+    for (const { responses } of [...this.#open]) responses.fail(error)
   }
 
   /** How many may have a response that they have not read. */

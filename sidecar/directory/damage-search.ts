@@ -2,21 +2,14 @@
  * Looks for damage in a large directory file while it is used. A comparison of all tables with their indexes
  * takes seconds for each 100,000 users, so it runs in a thread, and no start waits for it.
  */
-import { extname, join } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { isExecutable, packageFile } from '../base/package.ts'
+import type { Worker } from 'node:worker_threads'
+import { startFileThread } from './file-work.ts'
 
 /** Time between two attempts, where a thread cannot be started, in milliseconds. */
 const RETRY_MS = 60_000
 
-/** Next to this file, in the sources as in the package. The executable has it as a text. */
-const program = () =>
-  isExecutable
-    ? packageFile('damage-thread.cjs').toString()
-    : join(import.meta.dirname, `damage-thread${extname(import.meta.filename)}`)
-
 /** The answer of the thread. `problem`: what is wrong with the file; `undefined`: nothing. */
-export interface SearchResult {
+interface SearchResult {
   readonly problem: string | undefined
 }
 
@@ -31,8 +24,7 @@ export function searchForDamage(path: string, onDamaged: (problem: string) => vo
   let retry: NodeJS.Timeout | undefined
   let isOpen = true
   const start = () => {
-    // It needs no option of this process, and above all no secret of its environment.
-    thread = new Worker(program(), { eval: isExecutable, workerData: path, execArgv: [], env: {} })
+    thread = startFileThread({ work: 'search for damage', path })
     thread.unref()
     let isDone = false
     thread.once('message', ({ problem }: SearchResult) => {

@@ -92,7 +92,7 @@ export class DirectoryRecords {
   }
 
   async users(account: string, type: UserType, { after, size }: Page): Promise<UserRecord[]> {
-    const rows = await this.#queries.all(`${USERS} AND users.name > :after ORDER BY users.name LIMIT :size`, {
+    const rows = await this.#queries.all(`${USERS_OF_TYPE} LIMIT :size`, {
       account,
       type,
       after,
@@ -274,6 +274,15 @@ const USER_COLUMNS = `SELECT ${USER_VALUES} FROM ${USER_TABLES}`
 
 const USERS = `${USER_COLUMNS}
   WHERE users.account_id = ${ACCOUNT_ID} AND users.type = :type AND users.deleted_at_ms IS NULL`
+
+/**
+ * Those that come after a name. Nothing is equal to a value: PostgreSQL would walk users of both types in the
+ * order of their names, where most of them have this type.
+ */
+const USERS_OF_TYPE = `${USER_COLUMNS}
+  WHERE (users.account_id, users.type, users.name) > (${ACCOUNT_ID}, :type, :after)
+    AND (users.account_id, users.type) <= (${ACCOUNT_ID}, :type) AND users.deleted_at_ms IS NULL
+  ORDER BY users.account_id, users.type, users.name`
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,

@@ -6,14 +6,15 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
 import type { DirectoryChange } from './change.ts'
 import type { Queries } from './database.ts'
+import { type LeftToRemove, leftToRemove, less, type RemovedPart } from './left-to-remove.ts'
 import { number, text } from './rows.ts'
 import { LAST_CHANGE } from './schema.ts'
 
 /** Most rows of a table in one part: some milliseconds of SQLite. */
-const ROWS_AT_ONCE = 200
+const ROWS_AT_ONCE = 100
 
 /** Most users or projects in one part, each of which has rows in other tables. */
-const OWNERS_AT_ONCE = 100
+const OWNERS_AT_ONCE = 50
 
 const DAY_MS = 86_400_000
 
@@ -37,24 +38,31 @@ export interface RemovalParts {
   readonly shrink: () => Promise<boolean>
   /** Looked at between two transactions. */
   readonly proceed: () => boolean
+  readonly queries: Queries
+  /** Called with what is left to remove, first and after each transaction. */
+  readonly onLeft: (left: LeftToRemove) => void
 }
 
 /** Removes what is due, and marks as deleted what deleted accounts have. */
 export async function removeRows(
-  { change, shrink, proceed }: RemovalParts,
+  { change, shrink, proceed, queries, onLeft }: RemovalParts,
   times: RemovalTimes,
 ): Promise<Removed> {
   const removed: Record<string, number> = {}
+  let left = await leftToRemove(queries, times.deletedMs)
+  onLeft(left)
   for (const step of STEPS)
     for (let rest = true; rest && proceed(); ) {
-      const part = await change(async ({ writer }) => {
+      const made = await change(async ({ writer }) => {
         // One at a time: each deletes many rows.
         writer.hold({ alone: ['rows to remove'] })
         const part = new Part(writer.queries)
-        return { rest: await step(part, times), removed: part.removed }
+        return { rest: await step(part, times), part }
       })
-      for (const [table, rows] of part.removed) removed[table] = (removed[table] ?? 0) + rows
-      rest = part.rest
+      left = less(left, made.part)
+      onLeft(left)
+      for (const [table, rows] of made.part.removed) removed[table] = (removed[table] ?? 0) + rows
+      rest = made.rest
     }
   while (proceed() && (await shrink())) await otherWork()
   if (Object.keys(removed).length > 0)
@@ -65,12 +73,21 @@ export async function removeRows(
 }
 
 /** The statements of one transaction. */
-class Part {
+class Part implements RemovedPart {
   readonly queries: Queries
+  readonly marked = new Map<string, number>()
+  markedAre: RemovedPart['markedAre'] = 'kept'
   readonly removed = new Map<string, number>()
 
+  /** Other work has its turn after each statement. */
   constructor(queries: Queries) {
-    this.queries = queries
+    this.queries = {
+      all: async (...statement) => {
+        const rows = await queries.all(...statement)
+        await otherWork()
+        return rows
+      },
+    }
   }
 
   /**
@@ -92,7 +109,6 @@ class Part {
       parameters,
     )
     if (rows.length > 0) this.removed.set(table, rows.length)
-    await otherWork()
     return rows.length === ROWS_AT_ONCE
   }
 }
@@ -131,21 +147,24 @@ const STEPS: readonly Step[] = [
 ]
 
 /** Marks the projects and users of a deleted account, so that they are found as other deleted ones are. */
-async function emptyAccount({ queries }: Part): Promise<boolean> {
+async function emptyAccount(part: Part, { deletedMs }: RemovalTimes): Promise<boolean> {
+  const { queries, marked } = part
   const [account] = await queries.all(
     `SELECT id, deleted_at_ms FROM accounts WHERE deleted_at_ms IS NOT NULL AND emptied = 0
      ORDER BY deleted_at_ms LIMIT 1`,
   )
   if (account === undefined) return false
   const [id, deletedAtMs] = [text(account.id), number(account.deleted_at_ms)]
+  part.markedAre = deletedAtMs <= deletedMs ? 'due' : 'kept'
   for (const table of ['projects', 'users']) {
-    const marked = await queries.all(
+    const rows = await queries.all(
       `UPDATE ${table} SET deleted_at_ms = :deleted WHERE id IN
          (SELECT id FROM ${table} WHERE account_id = :account AND deleted_at_ms IS NULL LIMIT ${ROWS_AT_ONCE})
        RETURNING id`,
       { account: id, deleted: deletedAtMs },
     )
-    if (marked.length === ROWS_AT_ONCE) return true
+    marked.set(table, rows.length)
+    if (rows.length === ROWS_AT_ONCE) return true
   }
   await queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
   await queries.all('UPDATE accounts SET emptied = 1 WHERE id = :account', { account: id })

@@ -4,7 +4,7 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import { expectInRange, isOutOfRange } from './column-ranges.ts'
 import { searchForDamage } from './damage-search.ts'
@@ -12,6 +12,7 @@ import { AlreadyExists, type Database, type Parameters, type Queries } from './d
 import { DirectoryFiles } from './directory-files.ts'
 import { ExchangeWatch } from './exchange-watch.ts'
 import { FileChanges, VERSION_AGE_MS_MAX } from './feed/file-changes.ts'
+import { LogThread } from './file-work.ts'
 import { numberParameters } from './named-parameters.ts'
 import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { causeOf, damageOf } from './sqlite-snapshot.ts'
@@ -24,11 +25,11 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Time between two attempts to get the write lock, in milliseconds. */
 const BUSY_RETRY_MS = 5
 
-/**
- * After this number of pages in the log, a commit moves them to the file. It only happens where that is not
- * done every second.
- */
-const LOG_PAGES_MAX = 10_000
+/** A larger log is emptied at once, and not within a second. */
+const LOG_BYTES_MAX = 40 * 2 ** 20
+
+/** A larger log is emptied in a thread: here it would take more than some milliseconds. */
+const LOG_BYTES_HERE = 4 * 2 ** 20
 
 /** Free pages that stay in the file for new rows, and how many are given back at a time. */
 const FREE_PAGES_KEPT = 2_000
@@ -82,13 +83,7 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
   }
   const oneAtATime = pLimit(1)
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
-  const emptying = new EmptyingLog(() =>
-    oneAtATime(async () => {
-      // A sync by SQLite itself blocks the process, so it should find little.
-      await log.sync().catch(() => {})
-      return watch.look() || (log.failed ? log.recovers(expectLogEmptied) : writer.emptyLog())
-    }),
-  )
+  const emptying = new EmptyingLog(() => emptied({ path, log, writer, watch, oneAtATime }))
   return {
     dialect: 'sqlite',
     all: (sql, parameters) => {
@@ -111,7 +106,8 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
         return done
       })
       const committedAtMs = performance.now()
-      emptying.soon()
+      if (log.bytes > LOG_BYTES_MAX) emptying.now()
+      else emptying.soon()
       await log.sync()
       // Only a change that is in the file of this path is acknowledged.
       watch.expectSameNow()
@@ -122,13 +118,35 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
     shrink: () => oneAtATime(() => writer.shrink()),
     close: async () => {
       clearInterval(idleLook)
-      emptying.stop()
+      await emptying.stop()
       await stopSearch?.()
       await oneAtATime(() => writer.close())
       await log.close()
       reader.close()
     },
   }
+}
+
+interface OpenFile {
+  readonly path: string
+  readonly log: WriteAheadLog
+  readonly writer: Connection
+  readonly watch: ExchangeWatch
+  readonly oneAtATime: LimitFunction
+}
+
+/** Moves the log to the file. Returns whether there is nothing left to do. */
+async function emptied({ path, log, writer, watch, oneAtATime }: OpenFile): Promise<boolean> {
+  const isLarge = log.bytes > LOG_BYTES_HERE && !log.failed
+  await using thread = isLarge ? new LogThread(path) : undefined
+  await thread?.copied()
+  return await oneAtATime(async () => {
+    // A sync by SQLite itself blocks the process, so it should find little.
+    await log.sync().catch(() => {})
+    if (watch.look()) return true
+    if (log.failed) return log.recovers(() => writer.expectLogEmptied())
+    return (await thread?.emptied()) ?? writer.emptyLog()
+  })
 }
 
 /** @throws Error if the file is damaged, or a newer Portcullis wrote it */
@@ -300,9 +318,7 @@ class Connection implements Queries {
    * begins anew, but not at each commit. The log goes to the file every second, and not at commits as well.
    */
   waitForNothing(): void {
-    this.#database.exec(
-      `PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${LOG_PAGES_MAX}`,
-    )
+    this.#database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0`)
   }
 
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
  * The write-ahead log of SQLite, which is synced outside the event loop, so that a slow disk holds up no
  * check.
  */
-import { close, fdatasync, openSync } from 'node:fs'
+import { close, fdatasync, fstatSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -42,6 +42,10 @@ export class WriteAheadLog {
    */
   constructor(path: string) {
     this.#descriptor = openSync(`${path}-wal`, 'r')
+  }
+
+  get bytes(): number {
+    return fstatSync(this.#descriptor).size
   }
 
   /**
@@ -97,6 +101,7 @@ export class WriteAheadLog {
 export class EmptyingLog {
   readonly #empty: () => Promise<boolean>
   #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
   #stopped = false
 
   /** @param empty says whether there is nothing left to do */
@@ -106,14 +111,25 @@ export class EmptyingLog {
 
   soon(): void {
     if (this.#stopped) return
-    this.#timer ??= setTimeout(async () => {
-      this.#timer = undefined
-      if (!(await this.#empty())) this.soon()
-    }, LOG_AGE_MS_MAX).unref()
+    this.#timer ??= setTimeout(() => this.now(), LOG_AGE_MS_MAX).unref()
   }
 
-  stop(): void {
+  now(): void {
+    if (this.#stopped || this.#running !== undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#running = this.#empty()
+      .catch(() => false)
+      .then((isDone) => {
+        this.#running = undefined
+        if (!isDone) this.soon()
+      })
+  }
+
+  /** Resolves when nothing works on it any more. */
+  async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
+    await this.#running
   }
 }

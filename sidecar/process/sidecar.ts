@@ -52,7 +52,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles, verifiers: verifier, upstreams } = credentials
-  if (forward === undefined) opening.use(new Retention(config, known))
+  const retention = forward === undefined ? opening.use(new Retention(config, known)) : undefined
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers, meters }))
   const observation = opening.adopt(await openObservation(config, { log, health, now, meters }), close)
@@ -70,7 +70,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),
     operatorFacts: {
-      workers: config.workers,
+      ...{ workers: config.workers, left: () => retention?.left },
       keys: async (nowMs: number) => (await import('./open/key-facts.ts')).keysViewOf(facts, nowMs),
     },
   }

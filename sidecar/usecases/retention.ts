@@ -11,6 +11,7 @@ import type { archiveAudit } from '../authority/administration/audit-archive.ts'
 import { changeDirectory } from '../authority/administration/change-directory.ts'
 import { EXPIRED_TOKEN_MS_MAX } from '../authority/iam-claims.ts'
 import { longestLifetimeMs } from '../authority/keys.ts'
+import type { LeftToRemove } from '../directory/left-to-remove.ts'
 import type { RemovalParts, removeRows } from '../directory/removal.ts'
 
 export interface RetentionConfig {
@@ -53,6 +54,7 @@ export class Retention implements AsyncDisposable {
   readonly #timers: readonly NodeJS.Timeout[]
   #running: Promise<void>
   #isOpen = true
+  #left: LeftToRemove | undefined
 
   /** Archives at once and every hour. Removes after a minute and every hour: no start waits for it. */
   constructor(config: RetentionConfig, services: Retaining, jobs = LOADED) {
@@ -78,6 +80,11 @@ export class Retention implements AsyncDisposable {
     await this.#running
   }
 
+  /** As a removal said last; `undefined`: there was none yet. */
+  get left(): LeftToRemove | undefined {
+    return this.#left
+  }
+
   async #archive(): Promise<void> {
     const { data, audit } = this.#config
     if (audit?.keep_days === undefined) return
@@ -94,7 +101,7 @@ export class Retention implements AsyncDisposable {
 
   async #remove(): Promise<void> {
     const { administration, engine, now, log } = this.#services
-    const [nowMs, keptMs] = [now(), this.#config.directory.keep_deleted_days * DAY_MS]
+    const [nowMs, keptMs] = [now(), keptMsOf(this.#config)]
     // A caller may ask about an expired token for that long.
     const validMs = longestLifetimeMs(engine().tokenKinds.values()) + EXPIRED_TOKEN_MS_MAX
     // A token that never expires is from before no time.
@@ -106,6 +113,10 @@ export class Retention implements AsyncDisposable {
         change: (work) => changeDirectory(directory, REMOVAL, work),
         shrink: () => directory.shrink(),
         proceed: () => this.#isOpen,
+        queries: directory.records.queries,
+        onLeft: (left) => {
+          this.#left = left
+        },
       }
       const removed = await this.#jobs.removeRows(parts, times)
       if (Object.keys(removed).length > 0)
@@ -114,4 +125,9 @@ export class Retention implements AsyncDisposable {
       log.error({ err: error }, 'rows that no longer decide anything cannot be removed, and are kept')
     }
   }
+}
+
+/** How long deleted rows are kept, in milliseconds. */
+export function keptMsOf({ directory }: Pick<RetentionConfig, 'directory'>): number {
+  return directory.keep_deleted_days * DAY_MS
 }

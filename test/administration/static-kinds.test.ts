@@ -1,4 +1,4 @@
-/** Several kinds of token that the control panel gives out: whoever adds a key says of which it is. */
+/** Several kinds of token that the control panel gives out: a user who adds a key says of which it is. */
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Matrix, TokenKind } from '../../engine/index.ts'

@@ -51,6 +51,11 @@ function clientFigures(language: string): string[] {
   return names.map((name) => `${language}-${name}`)
 }
 
+const SIZE_ROWS = [
+  ...['check', 'login', 'static-tokens', 'users', 'audit'],
+  ...['create-user', 'revoke', 'disable-account', 'delete-account'],
+]
+
 const PAGE_ROWS = [
   ...['first-paint', 'usable', 'usable-large'],
   ...['typing', 'typing-slow', 'opening', 'compare-block'],
@@ -230,11 +235,12 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     {
       // A token and a list, with few users and with many.
       answersChecked: 4,
-      compared: [
-        ...['check', 'login', 'static-tokens', 'users', 'audit'],
-        ...['create-user', 'revoke', 'disable-account', 'delete-account'],
-      ],
-      alone: [],
+      compared: [...SIZE_ROWS, ...SIZE_ROWS.map((row) => `postgres-${row}`)],
+      alone: [
+        ...['start', 'backup', 'restore-check', 'doctor'],
+        ...['audit-search', 'audit-export', 'lists', 'removal'],
+      ].map((work) => `turn-${work}`),
+      optional: SIZE_ROWS.map((row) => `postgres-${row}`),
     },
   ],
   [

@@ -57,6 +57,29 @@ test('a static token is found by its end and its note, in the list and in the wh
   expect(JSON.parse(line)).toMatchObject({ subject: 'reporting', subject_id: made.token.token_id })
 })
 
+test('the whole directory ends with what is left of deletions', async () => {
+  const shown = async (...more: string[]) => done('directory', 'show', '--data', folder, ...more)
+  const leftIn = (text: string) => JSON.parse(text).left
+  const before = leftIn(await shown('--json'))
+  await done('account', 'create', '783')
+  for (const name of ['olga', 'igor']) await done('control-panel-user', 'create', '783', name)
+  await done('project', 'create', '783', 'alpha')
+  await done('control-panel-user', 'delete', '783', 'igor', '--yes')
+  await done('account', 'delete', '783', '--yes')
+  const { unmarked, due, kept } = before
+  const after = {
+    unmarked: { users: unmarked.users + 1, projects: unmarked.projects + 1 },
+    due,
+    kept: { ...kept, users: kept.users + 1 },
+  }
+  expect(leftIn(await shown('--json'))).toEqual(after)
+  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+  expect((await shown()).split('\n').filter((line) => line.includes('deletions'))).toEqual([
+    `left of deletions: ${counted(after.unmarked.users, 'user')} and ${counted(after.unmarked.projects, 'project')} to mark`,
+    `left of deletions: ${counted(after.kept.users, 'user')} and ${counted(after.kept.projects, 'project')} kept for now`,
+  ])
+})
+
 test('a preview of an address restriction shows oneself first, and others in a table', async () => {
   await done('account', 'create', '781')
   const preview = () => done('address-restriction', 'preview', '781', '10.0.0.0/8')

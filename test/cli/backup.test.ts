@@ -169,6 +169,8 @@ describe('a directory that was restored', () => {
       change: <T>(work: (change: DirectoryChange) => Promise<T>) => directory.change('retention', work),
       shrink: async () => false,
       proceed: () => true,
+      queries: directory.records.queries,
+      onLeft: () => {},
     }
     const nowMs = Date.now()
     await removeRows(parts, { nowMs, deletedMs: 0, expiredMs: 0 })

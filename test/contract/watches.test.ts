@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
+import { callError } from '../../sidecar/base/call-error.ts'
 import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import type { CallContext } from '../../sidecar/contract/call.ts'
 import { Topic, Watches } from '../../sidecar/contract/watches.ts'
@@ -82,6 +83,15 @@ test('other addresses, networks and callers have their own shares, within those 
   fill('2001:db8::1')
   expect(open(1, connectionOf('2001:db8::2')).refused).toEqual([])
   expect(open(1, connectionOf('2001:db8:0:1::1')).refused).toEqual([])
+})
+
+test('watches end where it cannot be said how it is now, and others may begin', () => {
+  const { topic, open } = newTopic()
+  const { readers } = open(100, connectionOf())
+  const error = callError('MATRIX_TOO_LARGE', { bytes: '2', most: '1' })
+  topic.fail(error)
+  expect(readers.map(({ failure }) => failure)).toEqual(Array(100).fill(error))
+  expect(open(100, connectionOf()).refused).toEqual([])
 })
 
 test('a client that does not read gets the newest when it reads again, and nothing between', async () => {

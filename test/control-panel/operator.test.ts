@@ -66,9 +66,12 @@ const KEYS: KeysView = {
   ...{ pepper: { writtenAtMs: null }, administratorToken: null },
 }
 
+const NONE = { users: 0, projects: 0 }
+const LEFT = { unmarked: { users: 3, projects: 1 }, due: NONE, kept: NONE }
+
 function viewsOf(decisions?: ReturnType<typeof newDecisionLog>['log']) {
   const callers = new Callers(CALLERS, () => NOW)
-  const operatorFacts = { workers: 2, keys: async () => KEYS }
+  const operatorFacts = { workers: 2, keys: async () => KEYS, left: () => LEFT }
   return new OperatorViews({ callers, decisions, operatorFacts, now: () => NOW })
 }
 
@@ -80,7 +83,7 @@ test.each<[who: string, requester: Requester, reason: string | undefined]>([
   ['an owner', OWNER, 'NOT_ADMINISTRATOR'],
 ])('%s sees callers, keys and decisions as their rights say', async (_who, requester, reason) => {
   const views = viewsOf(newDecisionLog().log)
-  for (const view of ['callers', 'keys', 'listen'] as const) {
+  for (const view of ['callers', 'keys', 'left', 'listen'] as const) {
     const look = expect((async () => views[view](requester))())
     if (reason === undefined) await look.resolves.toBeDefined()
     else await look.rejects.toMatchObject({ reason })

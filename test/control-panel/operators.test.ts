@@ -16,7 +16,7 @@ const panel = await startForOperators()
 const { port, running } = panel
 const QUESTION = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
 
-const VIEWS = ['callers', 'keys', 'decisions'] as const
+const VIEWS = ['callers', 'keys', 'removal', 'decisions'] as const
 const REFUSED = [403, 'CALLER_RIGHT_MISSING'] as const
 
 /** Status and reason of each view, with the cookie of a browser. */

@@ -5,7 +5,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { pepperFingerprintIn } from '../../sidecar/authority/keys-backup.ts'
+import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
+import { fillDirectory, ROWS_OF_A_USER } from '../support/directory/large-directory.ts'
+import { openLocation } from '../support/directory/writer.ts'
 import { Dice, randomFrom } from '../support/inputs/random.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 import type { Token } from '../world/accounts.ts'
@@ -39,6 +43,8 @@ export interface Options {
   /** How long it takes, by our clock. */
   readonly forMs: number
   readonly seed: number
+  /** Rows that the directory has before the day; default: none. */
+  readonly rows?: number
   /** Loaded into each process: what is wrong on purpose. */
   readonly planted?: readonly string[]
   readonly onChore?: (line: string) => void
@@ -113,6 +119,7 @@ class Day {
     const { clock, host } = this.#fleet
     const startMs = clock.now()
     const hours = (this.#options.forMs * SPEED) / HOUR_MS
+    if (this.#options.rows) await this.#fill(this.#options.rows)
     for (const part of YESTERDAY) {
       clock.set(startMs - DAY_MS + part * hours * HOUR_MS)
       await host.start()
@@ -123,6 +130,18 @@ class Day {
     clock.set(startMs)
     await host.start()
     this.#truth.is(await this.#judged())
+  }
+
+  /** Rows of an account that the truth does not know; their records are archived before the day. */
+  async #fill(rows: number): Promise<void> {
+    const { clock, host } = this.#fleet
+    clock.set(clock.now() - 3 * DAY_MS)
+    await host.start()
+    await host.end('SIGTERM')
+    const file = join(host.folder, DIRECTORY_FILE)
+    const store = await openLocation({ type: 'sqlite', file }, () => Math.trunc(clock.now()))
+    await fillDirectory(store, rows / ROWS_OF_A_USER, pepperFingerprintIn(host.folder))
+    await store.close()
   }
 
   async #loop(pauseMs: number, work: () => Promise<void>): Promise<void> {

@@ -8,6 +8,7 @@ import { live } from './day.ts'
 const HELP = `usage: npm run day -- [options]
 
   --for TIME  how long it takes: 60s, 10m, 1h; default: 1h, which is a whole day of the sidecars
+  --rows N    how many rows the directory has before the day; default: 0
   --seed N    other changes and other times; default: 1
 `
 
@@ -16,7 +17,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 const { values } = parseArgs({
   options: {
     ...{ for: { type: 'string', default: '1h' }, seed: { type: 'string', default: '1' } },
-    ...{ help: { type: 'boolean' } },
+    ...{ rows: { type: 'string', default: '0' }, help: { type: 'boolean' } },
   },
 } as const)
 
@@ -29,7 +30,12 @@ async function search(): Promise<void> {
   const seed = Number(values.seed)
   const forMs = Number(count) * (UNITS_MS[unit] as number)
   try {
-    const found = await live(await obtainFaketime(), { forMs, seed, onChore: console.log })
+    const found = await live(await obtainFaketime(), {
+      forMs,
+      seed,
+      rows: Number(values.rows),
+      onChore: console.log,
+    })
     console.log(`no promise was broken: ${JSON.stringify(found)}`)
     keepFigures('day', { seed, ...found })
   } catch (error) {

@@ -4,6 +4,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test, vi } from 'vitest'
+import type { AccountRecord } from '../../sidecar/directory/directory.ts'
+import { type LeftToRemove, leftToRemove } from '../../sidecar/directory/left-to-remove.ts'
+import { removeRows } from '../../sidecar/directory/removal.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { growthOf, noting, SqlitePlans, unseenTexts, withFeed } from '../support/directory/statements.ts'
@@ -100,6 +103,29 @@ test('a file gives the space of removed rows back, a part at a time, and keeps s
   await database.close()
 })
 
+test('a thread copies a large log to the file, so that the process answers meanwhile', async () => {
+  const path = join(newFolder(), 'directory.sqlite')
+  const store = new DirectoryStore(openSqlite(path), Date.now)
+  const logBytes = () => fs.statSync(`${path}-wal`).size
+  let threads = 0
+  const count = () => void threads++
+  process.on('worker', count)
+  const create = (accounts: number) =>
+    store.change('test', async (change) => {
+      for (let n = 0; n < accounts; n++) await change.createAccount(`${accounts} ${n}`)
+    })
+  await create(10)
+  await eventually(() => logBytes() === 0)
+  expect(threads).toBe(0)
+  await create(20_000)
+  expect(logBytes()).toBeGreaterThan(4 * 2 ** 20)
+  await eventually(() => logBytes() === 0)
+  process.off('worker', count)
+  expect(threads).toBe(1)
+  expect(await store.records.account('20000 19999')).toBeDefined()
+  await store.close()
+})
+
 test('a file that cannot grow keeps its records, refuses changes and answers queries', async () => {
   const file = join(folder, 'full.sqlite')
   const writer = startWriter({ type: 'sqlite', file }, { type: 'fill' }, 1_000)
@@ -150,3 +176,54 @@ test.each([
     await reopened.close()
   },
 )
+
+test('a full disk stops a removal and no check, and the next removal goes on', async () => {
+  const store = new DirectoryStore(openSqlite(join(folder, 'removal.sqlite')), Date.now)
+  const queries = store.records.queries
+  await store.change('test', async (change) => {
+    for (const name of ['kept', 'deleted']) await change.createAccount(name)
+    const kept = (await change.records.account('kept')) as AccountRecord
+    const user = { name: 'job', type: 'service_user', passwordHash: 'h' } as const
+    const id = await change.createUser(kept, user)
+    await change.setPermissions({ id, account: 'kept', name: 'job' }, [{ scope: 'account' }])
+  })
+  const account = (await store.records.account('deleted')) as AccountRecord
+  await store.change('test', async (change) => {
+    for (let n = 0; n < 1_000; n++)
+      await change.createUser(account, { name: `user ${n}`, type: 'control_panel_user' })
+    await change.deleteAccount(account)
+  })
+  const [job] = await store.records.users('kept', 'service_user', { after: '', size: 1 })
+  const isActive = async () => {
+    const asked = { tokenId: 't', ancestors: [], subjectId: job?.id ?? '', generation: 1, account: 'kept' }
+    const permitted = { changeNumber: Number.MAX_SAFE_INTEGER, permissionScopes: ['account'] }
+    return (await store.verification.iamTokenStatus({ ...asked, ...permitted, projectId: undefined })).active
+  }
+  const nowMs = Date.now() + 1
+  let left: LeftToRemove | undefined
+  const removing = () =>
+    removeRows(
+      {
+        change: (work) => store.change('retention', work),
+        shrink: () => store.shrink(),
+        proceed: () => true,
+        queries,
+        onLeft: (now) => {
+          left = now
+        },
+      },
+      { nowMs, deletedMs: nowMs, expiredMs: 0 },
+    )
+  let syncs = 0
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  const end = onSync((done) => done(++syncs > 4 ? full : null))
+  await expect(removing()).rejects.toMatchObject({ reason: 'DIRECTORY_FULL' })
+  expect(left?.unmarked.users).toBeGreaterThan(0)
+  expect(left?.unmarked.users).toBeLessThan(1_000)
+  expect(await isActive()).toBe(true)
+  end()
+  expect(await removing()).toEqual({ users: 1_000 })
+  expect(await leftToRemove(queries, nowMs)).toEqual(left)
+  expect([left?.unmarked.users, left?.due.users, await isActive()]).toEqual([0, 0, true])
+  await store.close()
+})

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { PROBLEM_CODES } from '../../sidecar/base/health.ts'
 import { Counts, Durations } from '../../sidecar/base/meters.ts'
 import { gauge, lastingMetrics, type Metric, mergedMetrics } from '../../sidecar/base/metrics.ts'
+import { deletedRows } from '../../sidecar/signals/metrics/collector.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { BlackBox } from '../support/contract/black-box.ts'
 import { startIdentity } from '../support/identity/identity.ts'
@@ -351,6 +352,22 @@ test('the metrics of processes are added, or the largest counts', () => {
   expect(counts?.samples).toEqual([{ labels: { a: '1' }, value: 3 }])
   expect(ages?.samples).toEqual([{ labels: {}, value: 5 }])
   expect(lastingMetrics([counter(1), age(5)])).toEqual([counter(1)])
+})
+
+test('deleted rows that are still there are a gauge, once a removal has counted them', () => {
+  expect(deletedRows(undefined)).toEqual([])
+  const [users, due] = [
+    { users: 3, projects: 1 },
+    { users: 0, projects: 7 },
+  ]
+  const [metric] = deletedRows({ unmarked: users, due, kept: users })
+  const { names = [], labels } =
+    documentedMetrics().find(({ names }) => names.includes(metric?.name ?? '')) ?? {}
+  expect([names, labels]).toEqual([['portcullis_directory_deleted_rows'], ['table', 'state']])
+  const values = metric?.samples.map(({ labels, value }) => [labels.state, labels.table, value])
+  expect(values).toContainEqual(['unmarked', 'users', 3])
+  expect(values).toContainEqual(['due', 'projects', 7])
+  expect(values).toHaveLength(6)
 })
 
 test('workers count as one, and what a worker has counted stays when it ends', async () => {

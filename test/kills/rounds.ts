@@ -48,6 +48,8 @@ export interface Options {
   readonly kills: number
   readonly seed: number
   readonly jobs: number
+  /** Rows that each directory has before the first kill; default: none. */
+  readonly rows?: number
   /** Loaded into each process: what is wrong on purpose. */
   readonly planted?: readonly string[]
   /** Folder of PostgreSQL's programs: each job has another server for its directories. */
@@ -59,13 +61,18 @@ export const POINTS = new URL('./points.ts', import.meta.url).href
 
 /** @throws Broken when a promise was broken */
 export async function kill(options: Options): Promise<Found> {
-  const { kills, seed, jobs, planted = [], postgres, onKill = () => {} } = options
+  const { kills, seed, jobs, rows = 0, planted = [], postgres, onKill = () => {} } = options
   const random = randomFrom(seed)
   const preloaded = preloading(POINTS, ...planted)
   const servers: (PostgresServer | undefined)[] = []
   for (let job = 0; job < jobs; job++)
     servers.push(postgres === undefined ? undefined : await PostgresServer.start(postgres))
-  const counted = await countPoints(randomFrom(seed + 1), preloaded, servers[0])
+  const newStage = async (random: () => number, server: PostgresServer | undefined) => {
+    const stage = new Stage(random, CALLS, { url: await server?.newDatabase() })
+    if (rows > 0) await stage.fill(rows)
+    return stage
+  }
+  const counted = await countPoints(await newStage(randomFrom(seed + 1), servers[0]), preloaded)
   if (postgres !== undefined) counted.push(...POSTGRES)
   const victims = [...new Set(counted.map(({ victim }) => victim))]
   const points = dealt(counted, random)
@@ -77,9 +84,7 @@ export async function kill(options: Options): Promise<Found> {
   let folder = 0
   const work = async (server: PostgresServer | undefined) => {
     while (found.kills < kills) {
-      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS, {
-        url: await server?.newDatabase(),
-      })
+      const stage = await newStage(randomFrom(seed * 10_000 + folder++), server)
       for (let killed = 0; killed < KILLS_OF_A_FOLDER && found.kills < kills; ) {
         // Sidecars create it: commands need a folder that one has made whole.
         const point = points.next(stage.files.size === 0 ? ['serve'] : victims)
@@ -153,12 +158,7 @@ export interface Counted<V extends string> {
 }
 
 /** Lets each victim do its work once, and counts the points that it passes. */
-async function countPoints(
-  random: () => number,
-  preloaded: string,
-  server: PostgresServer | undefined,
-): Promise<Counted<Victim>[]> {
-  const stage = new Stage(random, CALLS, { url: await server?.newDatabase() })
+async function countPoints(stage: Stage, preloaded: string): Promise<Counted<Victim>[]> {
   const counted: Counted<Victim>[] = []
   for (const victim of VICTIMS) {
     const file = join(newFolder(), 'points.json')

@@ -14,6 +14,7 @@ const HELP = `usage: npm run kills -- [options]
 
   --kills N   how many processes are killed; default: 1000
   --postgres  with directories in PostgreSQL, which is killed, too; Debian's is installed
+  --rows N    how many rows each directory has before the first kill; default: 0
   --disks N   instead: how many disks of power cuts are judged; it needs gcc
   --seed N    other changes, and other points or disks; default: 1
   --jobs N    folders at the same time, for kills; default: 2
@@ -23,6 +24,7 @@ const { values } = parseArgs({
   options: {
     ...{ kills: { type: 'string', default: '1000' }, disks: { type: 'string' } },
     ...{ seed: { type: 'string', default: '1' }, jobs: { type: 'string', default: '2' } },
+    rows: { type: 'string', default: '0' },
     ...{ postgres: { type: 'boolean' }, help: { type: 'boolean' } },
   },
 } as const)
@@ -54,7 +56,7 @@ async function killed(seed: number) {
   const onKill = (point: string) => {
     if (++done % TOLD === 0) console.log(`${done} kills, the last at ${point}`)
   }
-  const options = { seed, jobs: Number(values.jobs), onKill }
+  const options = { seed, jobs: Number(values.jobs), rows: Number(values.rows), onKill }
   if (values.postgres) {
     const programs = await obtainPostgres()
     if (!programs.ok) throw new Error(programs.why)

@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../clients/typescript/index.ts'
 import { readKeys, type SigningKey } from '../../sidecar/authority/keys.ts'
+import { pepperFingerprintIn } from '../../sidecar/authority/keys-backup.ts'
+import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
 import { examine } from '../../sidecar/cli/doctor/examine.ts'
+import { fillDirectory, ROWS_OF_A_USER } from '../support/directory/large-directory.ts'
+import { openLocation } from '../support/directory/writer.ts'
 import {
   type Ended,
   LAUNCHER,
@@ -131,6 +135,20 @@ export class Stage {
 
   get #data(): string[] {
     return ['--data', this.folder]
+  }
+
+  /** Gives the directory this number of rows, of an account that the truth does not know. */
+  async fill(rows: number): Promise<void> {
+    await this.start({ NODE_OPTIONS: preloading() })
+    await this.stop()
+    const url = this.#shared.PORTCULLIS_DIRECTORY_URL
+    const store = await openLocation(
+      url === undefined
+        ? { type: 'sqlite', file: join(this.folder, DIRECTORY_FILE) }
+        : { type: 'postgres', url },
+    )
+    await fillDirectory(store, rows / ROWS_OF_A_USER, pepperFingerprintIn(this.folder))
+    await store.close()
   }
 
   /** A sidecar that is judged, and changes the directory until it is dead, or has done all. */

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { writeSealed } from '../../sidecar/base/sealed-file.ts'
 import { rotateAdministratorToken } from '../../sidecar/config/administrator-token.ts'
 import { command } from '../support/processes/command-line.ts'
@@ -135,6 +135,16 @@ describe('a file that a killed process has not completed', () => {
     await next(folder)
     const left = readdirSync(folder).filter((name) => name.endsWith('.tmp'))
     expect(left.toSorted()).toEqual([YOUNG, FOREIGN].toSorted())
+  })
+
+  test('of another process is not removed by one whose clock is ahead', async () => {
+    const { folder, sidecar } = await runSidecar()
+    await sidecar.close()
+    writeFileSync(join(folder, YOUNG), 'a private key')
+    const ahead = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000)
+    rotateAdministratorToken(folder)
+    ahead.mockRestore()
+    expect(readdirSync(folder)).toContain(YOUNG)
   })
 })
 

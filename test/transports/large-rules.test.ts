@@ -1,6 +1,6 @@
 /** Rules and a matrix that are too long for one response: every door carries them, and the client has all. */
 import { type DescMessage, type DescMethod, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
-import type { Transport } from '@connectrpc/connect'
+import { Code, type Transport } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { compile, finish } from '../../engine/index.ts'
 import { rulesInSteps } from '../../sidecar/contract/change-messages.ts'
@@ -11,7 +11,8 @@ import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const APIS = 20_000
-const MATRIX = manyApis(APIS)
+const many = manyApis(APIS)
+const MATRIX = { ...many, apis: many.apis.map((api) => ({ ...api, title: 'x'.repeat(150) })) }
 const { parts, last } = finish(rulesInSteps(compile(MATRIX), []))
 const matrix = newFile(JSON.stringify(MATRIX), 'matrix.json')
 const callerToken = 'follower-caller-token-0123456789abcdef'
@@ -91,6 +92,27 @@ test.each(DOORS)('%s has the matrix by page', async (_door, transport) => {
     pageToken = page.nextPageToken ?? ''
   } while (pageToken !== '')
   expect(apis).toEqual(MATRIX.apis.map(({ id }) => id))
+})
+
+test.each(DOORS)('%s refuses the whole matrix, and says how to get it', async (_door, transport) => {
+  const whole = methodOf('GetMatrix') as DescMethod & { methodKind: 'unary' }
+  const watch = methodOf('WatchMatrix') as DescMethod & { methodKind: 'server_streaming' }
+  const refused = (asked: Promise<unknown>) =>
+    expect(asked).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+      rawMessage: expect.stringMatching(
+        /^the whole matrix has [\d,]+ bytes, and a message at most 4,194,304; ask `GetMatrix` for pages, with `page_size`$/,
+      ),
+    })
+  await refused(transport.unary(whole, undefined, undefined, {}, fromJson(whole.input, {})))
+  const input = async function* () {
+    yield fromJson(watch.input, {})
+  }
+  const watched = async () => {
+    const { message } = await transport.stream(watch, undefined, undefined, {}, input())
+    for await (const _response of message) throw new Error('expected no matrix')
+  }
+  await refused(watched())
 })
 
 test.each(['sockets', 'grpc-js'] as const)(

@@ -50,7 +50,7 @@ function opened(
     { obtained: { by: 'control_panel' }, lifetimeSeconds: null },
   ]
   const services = {
-    administration: {},
+    administration: { directory: { records: {} } },
     engine: () => ({ tokenKinds: new Map(kinds.map((kind, index) => [index, kind])) }),
     now: () => Date.now(),
     log: { info: log('info'), error: log('error') },

@@ -15,6 +15,7 @@ import type {
   LogIn,
   NewCode,
   Passkey,
+  Removal,
   Session,
 } from './wire.ts'
 
@@ -90,6 +91,7 @@ export function apiOver(ask: Ask) {
     operator: {
       callers: () => json<{ readonly callers: readonly Caller[] }>('operator/callers', undefined, READ),
       keys: () => json<Keys>('operator/keys', undefined, READ),
+      removal: () => json<Removal>('operator/removal', undefined, READ),
       /** Lines of JSON for as long as there is a listener. */
       decisions: (signal: AbortSignal) => ask('/console/operator/decisions', { signal }, READ),
       pastDecisions: (question: object, signal: AbortSignal) =>

@@ -124,6 +124,17 @@ interface CertificateInUse {
   readonly state: string
 }
 
+/** The deleted users and projects that are still in the directory. */
+export interface Removal {
+  /** null: this process has not looked yet. */
+  readonly left: LeftToRemove | null
+}
+
+/** Users and projects to mark as deleted, to remove, and to keep for now. */
+type LeftToRemove = Readonly<
+  Record<'unmarked' | 'due' | 'kept', { readonly users: number; readonly projects: number }>
+>
+
 /** The facts about the keys and secrets of the sidecar, without any of them. */
 export interface Keys {
   readonly signing: readonly SigningKey[]

@@ -19,6 +19,7 @@ import { Page } from '../parts/page.tsx'
 import { type Column, PagedTable } from '../parts/paged-table.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Moment, msOf } from '../parts/time.tsx'
+import { useLoaded } from '../parts/use-loaded.ts'
 import { type Pages, usePages } from '../parts/use-pages.ts'
 
 const words = texts.accounts
@@ -64,9 +65,18 @@ export function OperatorAccountsPage() {
         open={({ account }) => goTo({ page: 'iam/users', given: { account } })}
         empty={words.empty}
       />
+      {seesAllAccounts(who) && <LeftOfDeletions />}
       {asked !== undefined && <Question asked={asked} pages={pages} close={() => ask(undefined)} />}
     </Page>
   )
+}
+
+/** Nothing while it is not known: the list does not need it. */
+function LeftOfDeletions() {
+  const { operator } = useApi()
+  const { value } = useLoaded(operator.removal)
+  const text = value?.left && words.left(value.left)
+  return text ? <p class="dim">{text}</p> : null
 }
 
 interface Changes {

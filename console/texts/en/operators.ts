@@ -1,5 +1,10 @@
 /** The texts of the pages of operators: accounts, callers, keys, decisions and the matrix in force. */
 
+interface Left {
+  readonly users: number
+  readonly projects: number
+}
+
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 
@@ -35,6 +40,23 @@ export const texts = {
     deletedToast: (account: string, users: number, projects: number) =>
       `Account ${account} was deleted with ${counted(users, 'user', 'users')} and ${counted(projects, 'project', 'projects')}.`,
     open: (account: string) => `Users of account ${account}`,
+    /** `undefined`: nothing is left. */
+    left: ({
+      unmarked,
+      due,
+      kept,
+    }: Readonly<Record<'unmarked' | 'due' | 'kept', Left>>): string | undefined => {
+      const parts = [
+        { state: 'to mark', ...unmarked },
+        { state: 'to remove', ...due },
+        { state: 'kept for now', ...kept },
+      ].flatMap(({ state, users, projects }) =>
+        users + projects === 0
+          ? []
+          : `${counted(users, 'user', 'users')} and ${counted(projects, 'project', 'projects')} ${state}`,
+      )
+      return parts.length === 0 ? undefined : `Left of deletions: ${parts.join('; ')}.`
+    },
     onlyYours: 'You see the accounts that this caller administers.',
   },
 

@@ -11,11 +11,13 @@ import type { AccountListing, AccountPages } from '../../authority/administratio
 import type { NewSecret } from '../../authority/administration/secrets.ts'
 import { expectDataFolder } from '../../base/data-folder.ts'
 import { columns } from '../../base/text-table.ts'
+import type { Config } from '../../config/config.ts'
+import type { LeftToRemove } from '../../directory/left-to-remove.ts'
 import { type Loss, lossesByFile } from '../administration/losses.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
-import { configOption, jsonText, print, printJson, writePart } from '../terminal/output.ts'
+import { configOption, counted, jsonText, print, printJson, writePart } from '../terminal/output.ts'
 import { Progress } from '../terminal/progress.ts'
 import { forTerminal, paint, type Terminal } from '../terminal/terminal.ts'
 
@@ -42,9 +44,14 @@ export function addDirectoryCommand(program: Command, terminal: Terminal): void 
   addHelpParts(show, { examples: ['directory show', 'directory show --json'] }).action(
     async (options: DirectoryOptions) => {
       const { accountsIn } = await import('../../authority/administration/directory-listing.ts')
-      await administering(options, 'existing', ({ records }) =>
-        options.json ? printAccountsAsJson(accountsIn(records)) : printAccounts(accountsIn(records)),
-      )
+      const { leftToRemove } = await import('../../directory/left-to-remove.ts')
+      const { keptMsOf } = await import('../../usecases/retention.ts')
+      await administering(options, 'existing', ({ records }, config) => {
+        const left = () => leftToRemove(records.queries, Date.now() - keptMsOf(config))
+        return options.json
+          ? printDirectoryAsJson(accountsIn(records), left)
+          : printDirectory(accountsIn(records), left)
+      })
     },
   )
   addReplacePasswordCommand(directory, terminal)
@@ -167,7 +174,7 @@ function withOptions(command: Command): Command {
 async function administering<T>(
   options: DirectoryOptions,
   folder: 'existing' | 'new or existing',
-  work: (administration: Administration) => Promise<T>,
+  work: (administration: Administration, config: Config) => Promise<T>,
 ): Promise<T> {
   const { readConfig } = await import('../../config/config.ts')
   const { administerDirectory } = await import('../administration/administer-directory.ts')
@@ -178,7 +185,7 @@ async function administering<T>(
     flags: { data: options.data, matrix: options.matrix },
   })
   if (folder === 'existing') expectDataFolder(config.data)
-  return administerDirectory(config, work, options.json === true)
+  return administerDirectory(config, (administration) => work(administration, config), options.json === true)
 }
 
 async function readDirectoryFile(path: string): Promise<DirectoryFile> {
@@ -240,7 +247,10 @@ function revealed({ value, ...secret }: NewSecret): object {
 }
 
 /** Prints each page of users and projects when it is there. A reader who has gone away has read enough. */
-async function printAccounts(accounts: AsyncIterable<AccountPages>): Promise<void> {
+async function printDirectory(
+  accounts: AsyncIterable<AccountPages>,
+  left: () => Promise<LeftToRemove>,
+): Promise<void> {
   const widths = [0, 'control panel user'.length]
   const printRows = (rows: string[][], known = widths) =>
     writePart(`${forTerminal(columns(rows, '  ', known))}\n`)
@@ -259,10 +269,26 @@ async function printAccounts(accounts: AsyncIterable<AccountPages>): Promise<voi
     for await (const page of controlPanelUsers)
       if (!(await printRows(page.map((user) => controlPanelUserRow(account, user))))) return
   }
+  for (const line of leftLines(await left())) print(line)
+}
+
+function leftLines({ unmarked, due, kept }: LeftToRemove): string[] {
+  return [
+    { state: 'to mark', ...unmarked },
+    { state: 'to remove', ...due },
+    { state: 'kept for now', ...kept },
+  ].flatMap(({ state, users, projects }) =>
+    users + projects === 0
+      ? []
+      : `left of deletions: ${counted(users, 'user')} and ${counted(projects, 'project')} ${state}`,
+  )
 }
 
 /** One line, with the names of the contract: the id of a static token is its `token_id`. */
-async function printAccountsAsJson(accounts: AsyncIterable<AccountPages>): Promise<void> {
+async function printDirectoryAsJson(
+  accounts: AsyncIterable<AccountPages>,
+  left: () => Promise<LeftToRemove>,
+): Promise<void> {
   let before = '{"accounts":['
   for await (const { account, projects, serviceUsers, controlPanelUsers } of accounts) {
     before += `{"account":${jsonText(account)}`
@@ -281,7 +307,7 @@ async function printAccountsAsJson(accounts: AsyncIterable<AccountPages>): Promi
     }
     before += '},'
   }
-  await writePart(`${before.replace(/,$/, '')}]}\n`)
+  await writePart(`${before.replace(/,$/, '')}],"left":${jsonText(await left())}}\n`)
 }
 
 function shown(user: Listed<'serviceUsers'> | Listed<'controlPanelUsers'>): object {

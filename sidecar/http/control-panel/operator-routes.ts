@@ -21,6 +21,10 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
     const { requester } = await useSession(used, call)
     return views.keys(requester)
   })
+  routes.get(`${OPERATOR}/removal`, async ({ services: used, call }) => {
+    const { requester } = await useSession(used, call)
+    return { left: views.left(requester) }
+  })
   routes.lines(`${OPERATOR}/decisions`, async ({ services: used, call }) => {
     const { requester } = await useSession(used, call)
     const body = new TailBody({

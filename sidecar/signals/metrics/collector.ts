@@ -5,6 +5,7 @@
 import type { AuthorityState } from '../../authority/open-authority.ts'
 import { Durations, histogram } from '../../base/meters.ts'
 import { gauge, type Metric } from '../../base/metrics.ts'
+import type { OperatorFacts } from '../../usecases/control-panel/facts.ts'
 import { Meters } from '../../usecases/decision-meters.ts'
 import type { Intake } from '../../usecases/intake.ts'
 import type { Shadow } from '../../usecases/shadow.ts'
@@ -22,6 +23,7 @@ export interface Watched {
   readonly intake: Intake
   /** By listener, in milliseconds since the epoch. */
   readonly certificatesValidUntil: () => Readonly<Record<string, number>>
+  readonly operatorFacts: Pick<OperatorFacts, 'left'>
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -67,7 +69,8 @@ export class Collector {
   }
 }
 
-function gaugesOf({ rules, shadow, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
+function gaugesOf(watched: Watched): Metric[] {
+  const { rules, shadow, authority, intake, certificatesValidUntil, operatorFacts, now } = watched
   const { keys, waiting, cached, changes } = authority()
   const nowMs = now()
   const ages: Record<string, number> = {}
@@ -99,6 +102,7 @@ function gaugesOf({ rules, shadow, authority, intake, certificatesValidUntil, no
       ...{ name: 'portcullis_directory_touched_total', help: TOUCHED_HELP, type: 'counter', merge: 'sum' },
       samples: Object.entries(changes.touched).map(([thing, value]) => ({ labels: { thing }, value })),
     },
+    ...deletedRows(operatorFacts.left()),
     {
       ...gauge('portcullis_queue_waiting', 'Number of waiting tasks, by queue and lane.', 0),
       samples: Object.entries({ ...waiting, calls: intake.waiting }).flatMap(([queue, lanes]) =>
@@ -108,6 +112,16 @@ function gaugesOf({ rules, shadow, authority, intake, certificatesValidUntil, no
   ]
 }
 
+/** Workers count the same rows. */
+export function deletedRows(left: ReturnType<OperatorFacts['left']>): Metric[] {
+  if (left === undefined) return []
+  const samples = Object.entries(left).flatMap(([state, { users, projects }]) =>
+    Object.entries({ users, projects }).map(([table, value]) => ({ labels: { table, state }, value })),
+  )
+  return [{ ...gauge('portcullis_directory_deleted_rows', DELETED_HELP, 0, { merge: 'max' }), samples }]
+}
+
+const DELETED_HELP = 'Users and projects that were deleted and are still in the directory.'
 const AGE_HELP = 'Time since the matrix in force was last known to match its file.'
 const SINCE_HELP = 'Since when decisions are compared with the matrix of `matrix_shadow`.'
 const COMPARED_HELP = 'Decisions that were compared since then.'

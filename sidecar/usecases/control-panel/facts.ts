@@ -1,4 +1,5 @@
-/** Facts that operators may see about the keys and secrets of a process, without any of them. */
+/** Facts that operators may see about a process: its keys and secrets, without any of them, and its work. */
+import type { LeftToRemove } from '../../directory/left-to-remove.ts'
 
 interface SigningKeyView {
   readonly id: string
@@ -37,4 +38,6 @@ export interface OperatorFacts {
   readonly workers: number
   /** @param nowMs wall clock, in milliseconds since the epoch */
   keys(nowMs: number): Promise<KeysView>
+  /** The deleted rows that the last removal has left; `undefined`: none has begun here. */
+  left(): LeftToRemove | undefined
 }

@@ -1,8 +1,9 @@
 /**
  * The views that the control panel shows to operators beside the directory: the callers, the keys and their
- * ages, and decisions as they are made.
+ * ages, what is left to remove, and decisions as they are made.
  */
 import { callError } from '../../base/call-error.ts'
+import type { LeftToRemove } from '../../directory/left-to-remove.ts'
 import { authorizeCaller } from '../administration/authorize.ts'
 import type { Caller, CallerRights, Callers } from '../callers.ts'
 import type { Clocked } from '../capabilities.ts'
@@ -57,6 +58,12 @@ export class OperatorViews {
     authorizeReader(requester)
     const { operatorFacts, now } = this.#services
     return operatorFacts.keys(now())
+  }
+
+  /** @throws CallError: PERMISSION_DENIED */
+  left(requester: Requester): LeftToRemove | null {
+    authorizeReader(requester)
+    return this.#services.operatorFacts.left() ?? null
   }
 
   /**

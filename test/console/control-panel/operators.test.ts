@@ -9,6 +9,7 @@ import { accountOf, callerOf, cellOf, membersOf, timeOf } from '../../../console
 import { ApiError } from '../../../console/panel/model/errors.ts'
 import type { Decision } from '../../../console/panel/model/tail.ts'
 import type { OperatorWho } from '../../../console/panel/model/wire.ts'
+import { texts } from '../../../console/texts/en/operators.ts'
 
 const DECISION: Decision = {
   ...{ time: '2026-11-22T09:44:34.123Z', protocol: 'grpc', caller: {}, api: 'cdn', kind: 'static_token' },
@@ -55,6 +56,19 @@ test('the details have what the line has, in words', () => {
   expect([callerOf(DECISION), accountOf(DECISION)]).toEqual(['not identified', ''])
   expect(accountOf({ ...DECISION, target: { account: '2' } })).toBe('2')
   expect(timeOf(DECISION)).toMatch(/^\d\d:44:34\.123$/)
+})
+
+test('the page of accounts says what is left of deletions', () => {
+  const none = { users: 0, projects: 0 }
+  const nothing = { unmarked: none, due: none, kept: none }
+  const { left } = texts.accounts
+  expect(left(nothing)).toBeUndefined()
+  expect(left({ ...nothing, kept: { users: 1, projects: 0 } })).toBe(
+    'Left of deletions: 1 user and 0 projects kept for now.',
+  )
+  expect(left({ ...nothing, unmarked: { users: 5_201, projects: 1 }, due: { users: 2, projects: 3 } })).toBe(
+    'Left of deletions: 5,201 users and 1 project to mark; 2 users and 3 projects to remove.',
+  )
 })
 
 function who(rights: Partial<OperatorWho['rights']>): OperatorWho {

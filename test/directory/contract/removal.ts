@@ -8,6 +8,7 @@ import {
 } from '../../../sidecar/directory/application-credential-records.ts'
 import type { IamTokenQuery, Permission, UserRecord } from '../../../sidecar/directory/directory.ts'
 import { FactorChange } from '../../../sidecar/directory/factor-change.ts'
+import { type LeftToRemove, leftToRemove } from '../../../sidecar/directory/left-to-remove.ts'
 import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
 import { type Removed, removeRows } from '../../../sidecar/directory/removal.ts'
 import { PASSING_TABLES, TABLES } from '../../../sidecar/directory/schema.ts'
@@ -36,6 +37,9 @@ export function removalContract(shared: () => Subject): void {
   })
   const subject = () => own as Subject
 
+  /** As the last removal has said. */
+  let known: LeftToRemove | undefined
+
   /** Removes what is due after some days. @param parts most transactions */
   function remove({ days = 0, parts = Number.POSITIVE_INFINITY } = {}): Promise<Removed> {
     const { store, clock } = subject()
@@ -47,9 +51,19 @@ export function removalContract(shared: () => Subject): void {
         change: (work) => store.change('retention', work),
         shrink: () => store.shrink(),
         proceed: () => left-- > 0,
+        queries: store.records.queries,
+        onLeft: (left) => {
+          known = left
+        },
       },
       times,
     )
+  }
+
+  /** Counts the rows that are left after some days. */
+  const left = (days: number) => {
+    const { store, clock } = subject()
+    return leftToRemove(store.records.queries, clock.nowMs - days * DAY_MS)
   }
 
   /** How many rows each table has that mention one of the ids. */
@@ -159,6 +173,39 @@ export function removalContract(shared: () => Subject): void {
     expect(parts.reduce((sum, { users = 0 }) => sum + users, 0)).toBeGreaterThan(700)
     expect(await rowsWith(...ids(deleted))).toEqual({})
     expect(await rowsWith(...ids(other))).toEqual(others)
+  })
+
+  test('deleted users and projects are counted, whatever part of them was removed', async () => {
+    const { account } = await newUserWithEverything()
+    const { clock } = subject()
+    await changing(subject(), async (change) => {
+      for (let n = 0; n < 1_200; n++) {
+        await change.createUser(account, { name: `user ${n}`, type: 'control_panel_user' })
+        if (n % 2 === 0) await change.createProject(account, `project ${n}`)
+      }
+      await change.deleteAccount(account)
+    })
+    const none = { users: 0, projects: 0 }
+    const all = { users: 1_201, projects: 602 }
+    const kept = (await left(90)).kept
+    expect(await left(90)).toMatchObject({ unmarked: all, due: none })
+    await remove({ days: 90, parts: 12 })
+    expect(known?.unmarked.users).toBeLessThan(1_201)
+    expect(known?.unmarked.users).toBeGreaterThan(0)
+    expect(await left(90)).toEqual(known)
+    await remove({ days: 90 })
+    expect(known).toEqual({
+      ...{ unmarked: none, due: none },
+      kept: { users: kept.users + 1_201, projects: kept.projects + 602 },
+    })
+    expect(await left(90)).toEqual(known)
+    clock.nowMs += 90 * DAY_MS
+    expect(await left(90)).toMatchObject({ unmarked: none, kept: none })
+    await remove({ days: 90, parts: 8 })
+    expect(known?.due.users).toBeGreaterThan(0)
+    expect(await left(90)).toEqual(known)
+    await remove({ days: 90 })
+    expect(await left(90)).toEqual({ unmarked: none, due: none, kept: none })
   })
 
   test('a deleted project goes with the permissions for it', async () => {

@@ -64,7 +64,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^dist\/third-party-licenses\.txt$/,
   ],
   sidecar: [
-    /^dist\/sidecar\/(index|base\/light-start|cli\/main|directory\/damage-search|directory\/damage-thread|process\/workers\/primary|process\/workers\/statement-thread|process\/workers\/worker|rules\/matrix-file\/read-in-thread|rules\/matrix-file\/thread)\.js$/,
+    /^dist\/sidecar\/(index|base\/light-start|cli\/main|directory\/file-thread|directory\/file-work|process\/workers\/primary|process\/workers\/statement-thread|process\/workers\/worker|rules\/matrix-file\/read-in-thread|rules\/matrix-file\/thread)\.js$/,
     /^dist\/(engine|matrix|proto|sidecar)\/[\w/-]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^proto\/portcullis\/v1\/\w+\.proto$/,

@@ -1894,7 +1894,8 @@ func (x *PlanResponse) GetPublic() []string {
 type GetMatrixRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Maximum number of token kinds, APIs and conflicts in the response: 1 to 1,000. A page has less than 1 MB,
-	// so it may have fewer. 0 means the whole matrix, and 100 with a `page_token`.
+	// so it may have fewer. 0 means the whole matrix, and 100 with a `page_token`. A whole matrix of more than
+	// 4,194,304 bytes is refused with `MATRIX_TOO_LARGE`.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the previous answer. Empty: the first page. Once another matrix is in force, it is
 	// refused with `MATRIX_REPLACED`: begin again.

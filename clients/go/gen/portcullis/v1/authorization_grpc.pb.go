@@ -57,9 +57,10 @@ type AuthorizationServiceClient interface {
 	// Returns the smallest set of tokens that opens all of the given APIs.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Returns the current matrix, whole or by page. A matrix of thousands of APIs should be read by page: most
-	// clients of gRPC take no response above 4 MB.
+	// clients of gRPC take no response above 4 MB, and no longer one is sent.
 	GetMatrix(ctx context.Context, in *GetMatrixRequest, opts ...grpc.CallOption) (*GetMatrixResponse, error)
-	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops.
+	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops,
+	// and with `MATRIX_TOO_LARGE` where the matrix is too large for one message.
 	WatchMatrix(ctx context.Context, in *WatchMatrixRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMatrixResponse], error)
 	// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
@@ -238,9 +239,10 @@ type AuthorizationServiceServer interface {
 	// Returns the smallest set of tokens that opens all of the given APIs.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Returns the current matrix, whole or by page. A matrix of thousands of APIs should be read by page: most
-	// clients of gRPC take no response above 4 MB.
+	// clients of gRPC take no response above 4 MB, and no longer one is sent.
 	GetMatrix(context.Context, *GetMatrixRequest) (*GetMatrixResponse, error)
-	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops.
+	// Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops,
+	// and with `MATRIX_TOO_LARGE` where the matrix is too large for one message.
 	WatchMatrix(*WatchMatrixRequest, grpc.ServerStreamingServer[WatchMatrixResponse]) error
 	// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may

@@ -70,8 +70,8 @@ const (
 	ErrorReason_ERROR_REASON_NO_KIND_FOR_SCOPE ErrorReason = 16
 	// FAILED_PRECONDITION: "no single kind of token opens all of these APIs; {plan}". Do not retry.
 	ErrorReason_ERROR_REASON_NO_SINGLE_KIND ErrorReason = 17
-	// FAILED_PRECONDITION: "expected the matrix to have one token kind that is obtained by control_panel, found
-	// {count}". Do not retry.
+	// FAILED_PRECONDITION: "expected the matrix to have a token kind that is obtained by control_panel, found
+	// none". Do not retry.
 	ErrorReason_ERROR_REASON_NO_STATIC_KIND ErrorReason = 18
 	// FAILED_PRECONDITION: "account `{account}` has no project `{project}`". Do not retry.
 	ErrorReason_ERROR_REASON_NO_SUCH_PROJECT ErrorReason = 19
@@ -180,6 +180,9 @@ const (
 	// FAILED_PRECONDITION: "{what} is {found} and no longer {seen}; look at what it changes, and ask again". Do
 	// not retry.
 	ErrorReason_ERROR_REASON_MATRIX_REPLACED ErrorReason = 63
+	// FAILED_PRECONDITION: "the whole matrix has {bytes} bytes, and a message at most {most}; ask `GetMatrix`
+	// for pages, with `page_size`". Do not retry.
+	ErrorReason_ERROR_REASON_MATRIX_TOO_LARGE ErrorReason = 64
 )
 
 // Enum value maps for ErrorReason.
@@ -249,6 +252,7 @@ var (
 		61: "ERROR_REASON_DIRECTORY_ELSEWHERE",
 		62: "ERROR_REASON_APPLICATION_CREDENTIALS_FULL",
 		63: "ERROR_REASON_MATRIX_REPLACED",
+		64: "ERROR_REASON_MATRIX_TOO_LARGE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":                  0,
@@ -315,6 +319,7 @@ var (
 		"ERROR_REASON_DIRECTORY_ELSEWHERE":          61,
 		"ERROR_REASON_APPLICATION_CREDENTIALS_FULL": 62,
 		"ERROR_REASON_MATRIX_REPLACED":              63,
+		"ERROR_REASON_MATRIX_TOO_LARGE":             64,
 	}
 )
 
@@ -349,7 +354,7 @@ var File_portcullis_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_portcullis_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" portcullis/v1/error_reason.proto\x12\rportcullis.v1*\xc4\x12\n" +
+	" portcullis/v1/error_reason.proto\x12\rportcullis.v1*\xe7\x12\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12%\n" +
@@ -415,7 +420,8 @@ const file_portcullis_v1_error_reason_proto_rawDesc = "" +
 	"\x1aERROR_REASON_PASSKEYS_FULL\x10<\x12$\n" +
 	" ERROR_REASON_DIRECTORY_ELSEWHERE\x10=\x12-\n" +
 	")ERROR_REASON_APPLICATION_CREDENTIALS_FULL\x10>\x12 \n" +
-	"\x1cERROR_REASON_MATRIX_REPLACED\x10?B\x96\x01\n" +
+	"\x1cERROR_REASON_MATRIX_REPLACED\x10?\x12!\n" +
+	"\x1dERROR_REASON_MATRIX_TOO_LARGE\x10@B\x96\x01\n" +
 	"\x11com.portcullis.v1B\x10ErrorReasonProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3"
 
 var (
