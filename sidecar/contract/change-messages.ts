@@ -155,7 +155,7 @@ export function* rulesInSteps(engine: Engine, routes: readonly Buffer[]): Steps<
 }
 
 const EMPTY_RULES: wire.Rules = {
-  ...{ matrix: undefined, cells: [], apis: [], routes: undefined, exactRoutes: undefined },
+  ...{ matrix: undefined, cells: [], apis: [], routes: undefined },
 }
 
 const NO_NOTES = { notes: {} }

@@ -42,7 +42,7 @@ test('every folder of bench/ is a room', () => {
 })
 
 // The product changes: few files of the benchmarks know its insides.
-test('only the questions, the numbers of HTTP/2, how text is aligned, a directory of many and its changes come from inside the sidecar', () => {
+test('only the questions, the numbers of HTTP/2, how text is aligned, routes, a directory of many and its changes come from inside the sidecar', () => {
   const users = sourcesIn('bench/').filter((source) =>
     importsOf(source).some((imported) => /^(?:sidecar|clients|proto)\//.test(imported)),
   )
@@ -53,6 +53,7 @@ test('only the questions, the numbers of HTTP/2, how text is aligned, a director
     'bench/sizing.ts',
     'bench/suites/changes.ts',
     'bench/suites/fleet.ts',
+    'bench/suites/routes.ts',
     'bench/suites/size.ts',
     'bench/workloads/call-operations.ts',
     'bench/workloads/checks.ts',
