@@ -65,6 +65,7 @@ test('only the questions, the numbers of HTTP/2, how text is aligned, routes, a 
     'bench/workloads/large-site.ts',
     'bench/workloads/login.ts',
     'bench/workloads/longest-turns.ts',
+    'bench/workloads/routes.ts',
     'bench/workloads/sharing-host.ts',
     'bench/workloads/tokens.ts',
     'bench/workloads/upstream.ts',
