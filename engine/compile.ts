@@ -122,7 +122,8 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
   const strict = options.strict === true
   const { title, tokenKinds, apis: rows, statements, conflicts: declared } = matrix
   // The parts by name: another part of an object, such as the `$schema` of the file, is not the matrix.
-  const digest = yield* digestInSteps({ title, tokenKinds, apis: rows, statements, conflicts: declared })
+  const parts = { title, tokenKinds, apis: rows, statements, conflicts: declared }
+  const digest = yield* digestInSteps(parts, withoutLine)
   const rulesDigest = digestOf({ digest, strict })
   const kinds = tokenKinds.map(compiledKind)
   const conflicts = yield* nameConflicts(matrix)
@@ -170,4 +171,11 @@ function compiledKind(kind: TokenKind): CompiledKind {
 /** The short form of a place is a kind, which has more. */
 function onlyPlace({ header, scheme, prefix, basic, with: other }: Place): Place {
   return { header, scheme, prefix, basic, with: other }
+}
+
+/** A line moves with every edit of the document above it, and decides nothing. */
+function withoutLine(item: object): object {
+  if (!Object.hasOwn(item, 'line')) return item
+  const { line: _, ...row } = item as { readonly line?: unknown }
+  return row
 }

@@ -15,9 +15,13 @@ export function digestOf(value: unknown): string {
 /**
  * The same of an object, with a step for each item of its lists.
  *
+ * @param shown the part of an object in a list that the digest is over
  * @throws TypeError where the value is not JSON.
  */
-export function* digestInSteps(value: object): Steps<string> {
+export function* digestInSteps(
+  value: object,
+  shown: (item: object) => object = (item) => item,
+): Steps<string> {
   const digest = new Sha256()
   let before = '{'
   for (const [key, member] of membersOf(value)) {
@@ -25,7 +29,9 @@ export function* digestInSteps(value: object): Steps<string> {
     before = ','
     if (Array.isArray(member)) {
       for (const [index, item] of member.entries()) {
-        digest.add(`${index === 0 ? '[' : ','}${canonicalJson(item)}`)
+        digest.add(
+          `${index === 0 ? '[' : ','}${canonicalJson(typeof item === 'object' && item !== null ? shown(item) : item)}`,
+        )
         yield
       }
       digest.add(member.length === 0 ? '[]' : ']')

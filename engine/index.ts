@@ -42,6 +42,7 @@ export type {
   ConflictType,
   Matrix,
   MatrixInput,
+  MatrixSource,
   Place,
   ScopeLevel,
   Statement,

@@ -66,6 +66,8 @@ export interface Api<Id extends string = string, KindId extends string = string>
   /** Kind → what the row says of its cell besides the mark, such as "read only". */
   readonly notes?: Readonly<Record<string, string>> | undefined
   readonly section: string
+  /** Line of its row in the document of `source`. It is in no digest. */
+  readonly line?: number | undefined
 }
 
 /**
@@ -114,6 +116,30 @@ export interface Statement {
   /** The words of the source. */
   readonly text: string
   readonly claim: Claim
+  /** Line of the words in the document of `source`. It is in no digest. */
+  readonly line?: number | undefined
+}
+
+/** The document that a matrix was read from, and how it was read. It is in no digest. */
+export interface MatrixSource {
+  /** Path of the document from the folder of the matrix file. */
+  readonly document: string
+  /** `sha256-` and 64 hex digits: of the bytes of the document. */
+  readonly digest: string
+  /** The table: its number in the document, or the heading above it. Absent: the only one that fits. */
+  readonly table?: number | string | undefined
+  /** The side of the table that has the kinds of token. Absent: it is found by the headings. */
+  readonly kinds?: 'columns' | 'rows' | undefined
+  /** Meanings of marks that only this document has. `note`: yes, with the mark as advice. */
+  readonly marks?: Readonly<Record<string, 'yes' | 'no' | 'note'>> | undefined
+  /** Heading of a kind or an API → its id. */
+  readonly names?: Readonly<Record<string, string>> | undefined
+  /** Headings of rows and columns that are not read. */
+  readonly leaveOut?: readonly string[] | undefined
+  /** Heading of the column that says which APIs need no token. */
+  readonly public?: string | undefined
+  /** The part of an OpenAPI description that becomes an API. Absent: each operation. */
+  readonly by?: 'operation' | 'path' | 'tag' | undefined
 }
 
 /** A cell of the matrix. */
@@ -154,6 +180,7 @@ export interface MatrixInput<KindId extends string = string, ApiId extends strin
   readonly apis: readonly Api<ApiId, KindId>[]
   readonly statements?: readonly Statement[] | undefined
   readonly conflicts?: readonly Conflict[] | undefined
+  readonly source?: MatrixSource | undefined
 }
 
 /**

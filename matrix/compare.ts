@@ -4,7 +4,14 @@
  */
 import { CELL_ANSWERS, type CellAnswer, type Cells, cellsInSteps, conflictsAt } from '../engine/cells.ts'
 import { canonicalJson } from '../engine/digest.ts'
-import { type Api, finish, type MatrixInput, type Reason, type Steps } from '../engine/index.ts'
+import {
+  type Api,
+  finish,
+  type MatrixInput,
+  type Reason,
+  type Statement,
+  type Steps,
+} from '../engine/index.ts'
 import type { Direction } from './flip-sides.ts'
 import { type KindFlip, kindFlips } from './kind-flips.ts'
 import { type RenamedApi, type RenameGround, renamedApis } from './renames.ts'
@@ -99,7 +106,7 @@ export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<
     now.apis.filter(({ id }) => !then.rows.has(id)),
   )
   const { flips, reversedMarks } = yield* flipsBetween(then, now, renamed)
-  const marksShown = ({ id, accepts, public: _, ...texts }: Api) =>
+  const marksShown = ({ id, accepts, public: _, line: _line, ...texts }: Api) =>
     reversedMarks.has(id) ? { id, accepts, ...texts } : { id, ...texts }
   return {
     flips,
@@ -108,9 +115,14 @@ export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<
     title: fieldsOf({ title: before.title }, { title: after.title })[0],
     tokenKinds: yield* listChange(then.kinds, now.kinds),
     apis: yield* listChange(then.apis, now.apis, marksShown, renamed),
-    statements: yield* listChange(then.matrix.statements, now.matrix.statements),
+    statements: yield* listChange(then.matrix.statements, now.matrix.statements, withoutLine),
     conflicts: yield* listChange(then.matrix.conflicts, now.matrix.conflicts),
   }
+}
+
+/** A line moves with every edit of the document above it. */
+function withoutLine({ line: _, ...statement }: Statement): object {
+  return statement
 }
 
 /** A row or a column of one of two matrices, with its place in the first and in the second; -1: in none. */

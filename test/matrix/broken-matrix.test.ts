@@ -206,9 +206,10 @@ const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[]
 
 /** The fields that may be absent, by the place of the object. */
 const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
-  '': ['statements', 'conflicts'],
+  '': ['statements', 'conflicts', 'source'],
   'tokenKinds[0]': ['scheme', 'prefix', 'places'],
-  'apis[0]': ['public', 'notes'],
+  'apis[0]': ['public', 'notes', 'line'],
+  'statements[0]': ['line'],
   'tokenKinds[0].obtained': ['steps', 'link'],
 }
 

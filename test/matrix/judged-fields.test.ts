@@ -10,6 +10,7 @@ import {
   compile,
   credentialPlaces,
   type Matrix,
+  type MatrixSource,
   type Place,
   type TokenKind,
 } from '../../engine/index.ts'
@@ -53,6 +54,11 @@ const MATRIX: Matrix = {
     },
   ],
   conflicts: [CONFLICT],
+}
+
+const SOURCE: MatrixSource = {
+  ...{ document: 'desks.md', digest: `sha256-${'0'.repeat(64)}`, table: 2, kinds: 'rows' },
+  ...{ marks: { Limited: 'note' }, names: { Key: 'key' }, leaveOut: ['Remarks'], public: 'Open', by: 'tag' },
 }
 
 type Part = 'tokenKinds' | 'apis' | 'statements' | 'conflicts'
@@ -222,7 +228,23 @@ const ROWS: readonly (readonly [field: string, other: Matrix, forth: Flips, back
     ['opened desk × key lenient'],
   ],
   said('conflicts.reason', withLast('conflicts', { reason: 'agreed' })),
+  // The document of a matrix, and the lines in it, are in no digest either.
+  ...['document', 'digest', 'table', 'kinds', 'marks', 'names', 'leaveOut', 'public', 'by'].map((field) =>
+    said(`source.${field}`, { ...MATRIX, source: SOURCE }),
+  ),
+  said('apis.line', withLast('apis', { line: 7 })),
+  said('statements.line', withLast('statements', { line: 7 })),
 ]
+
+test('the document of a matrix and the lines in it change neither its digest nor its lists', () => {
+  const lined: Matrix = {
+    ...{ ...MATRIX, source: SOURCE },
+    apis: MATRIX.apis.map((api, index) => ({ ...api, line: index + 1 })),
+    statements: MATRIX.statements.map((statement, index) => ({ ...statement, line: index + 1 })),
+  }
+  expect(compile(lined).digest).toBe(compile(MATRIX).digest)
+  expect(compareMatrices(MATRIX, lined)).toEqual(compareMatrices(MATRIX, MATRIX))
+})
 
 interface Schema {
   readonly $ref?: string

@@ -163,7 +163,7 @@ describe('problems of form and of ids are shown together, in the order of the te
       'a key that is quoted in its path',
       file([API.replace('"title"', '"a \\"b\\" [0]": 1, "title"')]),
       [
-        '8:22 apis[0]["a \\"b\\" [0]"]: unknown field; expected one of id, title, accepts, section, public, notes',
+        '8:22 apis[0]["a \\"b\\" [0]"]: unknown field; expected one of id, title, accepts, section, public, notes, line',
       ],
     ],
   ])('%s', (_claim, text, problems) => {
