@@ -94,23 +94,43 @@ export function parseMatrix(file: string | Uint8Array, form: DocumentForm = json
   return finish(parseInSteps(textOf(file, form), form))
 }
 
+/**
+ * The same for a matrix that a program has made.
+ *
+ * @throws MatrixError with the JSON path of each problem
+ */
+export function checkedMatrix(value: MatrixInput): Matrix {
+  const matrix = finish(checkInSteps(value, (problems) => problems))
+  const { problems } = lintMatrix(matrix)
+  if (problems.length > 0) throw new MatrixError(problems)
+  return matrix
+}
+
 function* parseInSteps(text: string, form: DocumentForm): Steps<Matrix> {
   const reading = form.read(text)
   yield
   if (!reading.ok) throw new MatrixError(reading.problems.map(withCode))
-  const misfits = problemsBy(validate, reading.value).map(withReason)
+  return yield* checkInSteps(reading.value, (problems) => placed(problems, text, form))
+}
+
+/** The form and the ids. */
+function* checkInSteps(
+  value: unknown,
+  place: (problems: readonly MatrixProblem[]) => readonly MatrixProblem[],
+): Steps<Matrix> {
+  const misfits = problemsBy(validate, value).map(withReason)
   yield
   if (misfits.length > 0) {
     const problems = firstProblems([
       ...coded('malformed', misfits),
-      ...idProblems(reading.value, misfits).map(withIdCode),
+      ...idProblems(value, misfits).map(withIdCode),
     ])
-    throw new MatrixError(placed(problems, text, form))
+    throw new MatrixError(place(problems))
   }
-  const { $schema: _, ...matrix } = reading.value as MatrixInput & { readonly $schema?: string }
+  const { $schema: _, ...matrix } = value as MatrixInput & { readonly $schema?: string }
   const problems = firstProblems(matrixProblems(matrix).map(withIdCode))
   yield
-  if (problems.length > 0) throw new MatrixError(placed(problems, text, form))
+  if (problems.length > 0) throw new MatrixError(place(problems))
   return completeMatrix(matrix)
 }
 

@@ -1,7 +1,7 @@
 /** The text of a matrix without a file: a new one, or one in the memory of a program. */
 import type { Api, Matrix, TokenKind } from '../engine/index.ts'
 import { rowText } from './document/edit.ts'
-import { yamlItem } from './document/edit-yaml.ts'
+import { flowText, yamlItem } from './document/edit-yaml.ts'
 import type { DocumentForm } from './document/index.ts'
 
 /** The first content of a matrix. */
@@ -48,54 +48,55 @@ export function kindRow(id: string, fields: KindFields): TokenKind {
  * @param schema where an editor finds the schema; `undefined`: the text does not say
  */
 export function newMatrixText(made: NewMatrix, form: DocumentForm['id'], schema: string | undefined): string {
-  return form === 'yaml' ? yamlText(made, schema) : jsonText(made, form === 'jsonc', schema)
-}
-
-function rowsOf({ kind, kindTitle, header, scheme, prefix, apis }: NewMatrix) {
-  return {
-    kinds: [kindRow(kind, { title: kindTitle, header, scheme, prefix })],
-    apis: apis.map(({ id, title }) => ({ id, title, accepts: [kind], section: NO_SECTION })),
+  const { title, kind, kindTitle, header, scheme, prefix, apis } = made
+  const matrix: Matrix = {
+    title,
+    tokenKinds: [kindRow(kind, { title: kindTitle, header, scheme, prefix })],
+    apis: apis.map(({ id, title: name }) => ({ id, title: name, accepts: [kind], section: NO_SECTION })),
+    ...{ statements: [], conflicts: [] },
   }
+  return matrixText(matrix, form, schema)
 }
 
-const COMMENTS = {
-  kinds: 'Kinds of token: the header that carries each, what it is bound to, and who holds it.',
+const COMMENTS: Readonly<Record<string, string>> = {
+  tokenKinds: 'Kinds of token: the header that carries each, what it is bound to, and who holds it.',
   apis: 'A row for each API, with the kinds that open it.',
 }
 
-function jsonText(made: NewMatrix, comments: boolean, schema: string | undefined): string {
-  const { kinds, apis } = rowsOf(made)
-  const note = (text: string) => (comments ? [`  // ${text}`] : [])
-  return [
-    '{',
-    ...(schema === undefined ? [] : [`  "$schema": ${JSON.stringify(schema)},`]),
-    `  "title": ${JSON.stringify(made.title)},`,
-    ...[...note(COMMENTS.kinds), '  "tokenKinds": [', rowsText(kinds), '  ],'],
-    ...[...note(COMMENTS.apis), '  "apis": [', rowsText(apis), '  ]'],
-    '}',
-    '',
-  ].join('\n')
+/** The text of a whole matrix with a row a line. @param schema as for a new one */
+export function matrixText(matrix: Matrix, form: DocumentForm['id'] = 'json', schema?: string): string {
+  const { title, source, tokenKinds, apis, statements, conflicts } = matrix
+  const lists = Object.entries({ tokenKinds, apis, statements, conflicts }).filter(
+    ([name, rows]) => rows.length > 0 || name === 'tokenKinds' || name === 'apis',
+  )
+  if (form === 'yaml') return yamlText({ title, source }, lists, schema)
+  const note = (name: string) =>
+    form === 'jsonc' && COMMENTS[name] !== undefined ? `  // ${COMMENTS[name]}\n` : ''
+  const members = [
+    ...(schema === undefined ? [] : [`  "$schema": ${JSON.stringify(schema)}`]),
+    `  "title": ${JSON.stringify(title)}`,
+    ...(source === undefined ? [] : [`  "source": ${rowText(source, '  ')}`]),
+    ...lists.map(([name, rows]) => `${note(name)}  "${name}": [\n${rowsText(rows)}\n  ]`),
+  ]
+  return `{\n${members.join(',\n')}\n}\n`
 }
 
 const rowsText = (rows: readonly object[]) => rows.map((row) => `    ${rowText(row, '    ')}`).join(',\n')
 
-function yamlText(made: NewMatrix, schema: string | undefined): string {
-  const { kinds, apis } = rowsOf(made)
-  const list = (rows: readonly object[]) => rows.map((row) => yamlItem(row, '  '))
+function yamlText(
+  { title, source }: Pick<Matrix, 'title' | 'source'>,
+  lists: readonly (readonly [name: string, rows: readonly object[]])[],
+  schema: string | undefined,
+): string {
   return [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
-    `title: ${JSON.stringify(made.title)}`,
-    ...[`# ${COMMENTS.kinds}`, 'tokenKinds:', ...list(kinds)],
-    ...[`# ${COMMENTS.apis}`, 'apis:', ...list(apis)],
+    `title: ${JSON.stringify(title)}`,
+    ...(source === undefined ? [] : [`source: ${flowText(source)}`]),
+    ...lists.flatMap(([name, rows]) => [
+      ...(COMMENTS[name] === undefined ? [] : [`# ${COMMENTS[name]}`]),
+      rows.length === 0 ? `${name}: []` : `${name}:`,
+      ...rows.map((row) => yamlItem(row, '  ')),
+    ]),
     '',
   ].join('\n')
-}
-
-/** The text of a matrix that is in no file, as JSON with a row a line. */
-export function matrixText({ title, tokenKinds, apis, statements, conflicts }: Matrix): string {
-  const lists = Object.entries({ tokenKinds, apis, statements, conflicts }).filter(
-    ([name, rows]) => rows.length > 0 || name === 'tokenKinds' || name === 'apis',
-  )
-  const members = lists.map(([name, rows]) => `  "${name}": [\n${rowsText(rows)}\n  ]`)
-  return `{\n${[`  "title": ${JSON.stringify(title)}`, ...members].join(',\n')}\n}\n`
 }

@@ -41,7 +41,7 @@ export const PACKAGES: readonly Package[] = [
   },
   {
     folder: 'matrix',
-    entryPoints: ['matrix/index.ts', 'matrix/yaml.ts'],
+    entryPoints: ['matrix/index.ts', 'matrix/yaml.ts', 'matrix/import/index.ts'],
     platform: 'neutral',
     target: 'es2022',
     compact: true,

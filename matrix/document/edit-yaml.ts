@@ -165,12 +165,13 @@ export function yamlItem(value: unknown, indent: string): string {
   return `${indent}- ${members.join(`\n${indent}  `)}`
 }
 
-function flowText(value: unknown): string {
+/** A value in one line. */
+export function flowText(value: unknown): string {
   if (typeof value === 'string') return scalarText(value)
   if (Array.isArray(value)) return `[${value.map(flowText).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   return `{ ${Object.entries(value)
-    .map(([key, each]) => `${key}: ${flowText(each)}`)
+    .map(([key, each]) => `${scalarText(key)}: ${flowText(each)}`)
     .join(', ')} }`
 }
 

@@ -25,6 +25,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/document/edit.ts', 'matrix/document/edit-yaml.ts', 'matrix/edit-file.ts', 'matrix/edits.ts'],
     ...['matrix/support-matrix.schema.json', 'matrix/lint-file.ts', 'matrix/new-matrix.ts'],
     'matrix/yaml-editor.ts',
+    'matrix/import/index.ts',
     ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts', 'matrix/yaml.ts'],
     ...['matrix/flip-sides.ts', 'matrix/kind-flips.ts'],
     'matrix/policy-tests/index.ts',

@@ -29,6 +29,11 @@ export const ROOMS: readonly Room[] = [
     imports: ['engine/', 'matrix/document/', 'yaml'],
   },
   {
+    room: 'matrix/import/',
+    purpose: 'reads the tables of documents as a matrix, and writes one',
+    imports: ['engine/', 'matrix/document/', 'matrix/', 'marked', 'htmlparser2', 'csv-parse'],
+  },
+  {
     room: 'proto/gen/',
     purpose: 'the messages of the contract, generated',
     imports: ['@bufbuild/protobuf', '@grpc/grpc-js'],
@@ -318,7 +323,7 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/cli/',
     purpose: 'the command line',
     imports: [
-      ...['engine/', 'matrix/document/', 'matrix/', 'proto/gen/', 'clients/typescript/'],
+      ...['engine/', 'matrix/document/', 'matrix/', 'matrix/import/', 'proto/gen/', 'clients/typescript/'],
       ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/', 'sidecar/config/'],
       ...['sidecar/directory/', 'sidecar/directory/backup/', 'sidecar/authority/'],
       ...['sidecar/authority/hub/', 'sidecar/authority/upstream/', 'sidecar/rules/matrix-file/'],

@@ -35,6 +35,7 @@ const profiles = newFile(
 
 const backup = join(newFolder(), 'directory.backup')
 const matrixFile = newFile(JSON.stringify(supportMatrix))
+const EXAMPLES = join(import.meta.dirname, '../../examples/matrices')
 const routes = newFile(JSON.stringify({ routes: [{ path: '/', api: 'balance' }] }))
 
 interface Row {
@@ -60,6 +61,8 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['matrix', '--strict'], message: 'Matrix' },
   { args: ['matrix', 'diff', matrixFile, matrixFile] },
   { args: ['matrix', 'query', 'contested'] },
+  { args: ['matrix', 'import', join(EXAMPLES, 'documents/twilio.html')] },
+  { args: ['matrix', 'source', '--matrix', join(EXAMPLES, 'twilio.yaml')] },
   { args: ['plan', ...supportMatrix.apis.map(({ id }) => id)], message: 'PlanResponse' },
   { args: ['plan', 'cdn', '--strict'], message: 'PlanResponse', code: 1 },
   {

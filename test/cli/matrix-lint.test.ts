@@ -20,6 +20,12 @@ mkdirSync(join(folder, 'empty'))
 
 const many = JSON.stringify({ ...rows, apis: Array.from({ length: 150 }, () => ({})) })
 
+/** All findings about a text. */
+const found = (text: string) => {
+  const { problems, warnings } = lintFile(text)
+  return [...problems, ...warnings]
+}
+
 test.each([
   ['errors', JSON.stringify(rows).replace('"lobby"', '"Lobby"')],
   [
@@ -33,10 +39,9 @@ test.each([
   ['text that is not JSON', '['],
   ['nothing', JSON.stringify({ ...rows, apis: rows.apis.slice(0, 1) })],
 ])('each result in SARIF of %s names its rule and place', (_what, file) => {
-  const report = lintFile(file)
-  const log = JSON.parse(sarifText('folder/my file.json', report))
+  const findings = found(file)
+  const log = JSON.parse(sarifText('folder/my file.json', findings))
   const [{ tool, results }] = log.runs
-  const findings = [...report.problems, ...report.warnings]
   expect(results).toHaveLength(findings.length)
   for (const [index, { ruleId, ruleIndex, level, locations }] of results.entries()) {
     const { code = 'more', severity, line, column } = findings[index] ?? {}
@@ -51,7 +56,7 @@ test.each([
 
 test('SARIF has the parts that 2.1.0 asks for (§3.13 to §3.30), and no other part', () => {
   const text = expect.stringMatching(/./)
-  expect(JSON.parse(sarifText('my file.json', lintFile('{"title": 5}')))).toEqual({
+  expect(JSON.parse(sarifText('my file.json', found('{"title": 5}')))).toEqual({
     $schema: expect.stringMatching(/sarif-schema-2\.1\.0\.json$/),
     version: '2.1.0',
     runs: [
@@ -88,7 +93,7 @@ test('SARIF has the parts that 2.1.0 asks for (§3.13 to §3.30), and no other p
 })
 
 test('an annotation is one line, whatever the file is named and says', () => {
-  const lines = annotations(broken, lintFile('{"a\\n::error::x": 1}')).trimEnd().split('\n')
+  const lines = annotations(broken, found('{"a\\n::error::x": 1}')).trimEnd().split('\n')
   for (const line of lines)
     expect(line).toMatch(
       /^::error file=[^,:]*my matrix%2C 100%25\.json,(line=\d+,col=\d+,)?title=malformed::/,

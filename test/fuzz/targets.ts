@@ -17,6 +17,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
     'visible-text',
   ],
   documents: ['json', 'yaml', 'matrix', 'query', 'login-body', 'authzen', 'passkey-json', 'upstream-answers'],
+  imports: ['imports'],
   tokens: ['iam-token', 'iam-claims', 'static-token', 'key-file', 'page-tokens'],
   'decision-log': ['decision-log'],
   files: [

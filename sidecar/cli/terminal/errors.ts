@@ -19,6 +19,8 @@ const COMMAND_REASONS = {
   CONFIGURATION_INVALID: 'INVALID_ARGUMENT',
   MATRIX_INVALID: 'INVALID_ARGUMENT',
   DIRECTORY_FILE_INVALID: 'INVALID_ARGUMENT',
+  /** A document that a matrix is read from is not as expected. */
+  DOCUMENT_INVALID: 'INVALID_ARGUMENT',
   /** A file of policy tests is not as expected. */
   TESTS_INVALID: 'INVALID_ARGUMENT',
   /** A file, a folder or the environment is not as the command needs it. */

@@ -25,6 +25,7 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   api: { expected: 'the id of an API', example: 'balance', source: 'apis' },
   conflict: { expected: 'the id of a conflict', example: 'orders-api_key-omission' },
   dir: { expected: 'the path of a folder', example: './portcullis-data', source: 'folders' },
+  document: { expected: 'the path of a document', example: 'tokens.md', source: 'files' },
   expression: { expected: 'a query', example: 'contested' },
   file: { expected: 'the path of a file', example: 'matrix.json', source: 'files' },
   fingerprint: {
@@ -37,6 +38,7 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
     source: ['text', 'json', 'sarif', 'github'],
   },
   header: { expected: "'NAME: VALUE', or @FILE with one a line", example: '@token.txt' },
+  heading: { expected: 'the heading of a row or a column', example: 'Notes' },
   holder: { expected: 'the type of a holder', example: 'user' },
   id: { expected: 'the id of a token', example: 'q9Zk3vY0T1uB7xw2LmN4Rg' },
   ip: { expected: 'an IPv4 or IPv6 address', example: '10.1.2.3' },
@@ -44,6 +46,7 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   kind: { expected: 'the id of a token kind', example: 'static_token', source: 'token kinds' },
   level: { expected: 'account or project', example: 'account', source: ['account', 'project'] },
   log: { expected: 'the path of a file or folder', example: 'decisions.log', source: 'files' },
+  mark: { expected: 'TEXT=yes, TEXT=no or TEXT=note', example: 'Limited=note' },
   member: { expected: 'a member of a line', example: 'reason' },
   method: {
     expected: 'a method of HTTP, for example GET',
@@ -79,9 +82,20 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   section: { expected: 'a section of the source', example: 'page 2' },
   session: { expected: 'the id of a session', example: 'q9Zk3vY0T1uB7xw2LmN4Rg' },
   shell: { expected: 'bash, zsh or fish', example: 'bash' },
+  side: {
+    expected: 'a side',
+    example: 'columns',
+    source: ['columns', 'rows', 'table', 'prose'],
+  },
+  table: { expected: 'the number of a table, or the heading above it', example: '2' },
   text: { expected: 'a text', example: 'the table is newer' },
   title: { expected: 'a title', example: 'Our APIs' },
   time: { expected: 'a time', example: '2d' },
+  unit: {
+    expected: 'operation, path or tag',
+    example: 'tag',
+    source: ['operation', 'path', 'tag'],
+  },
   url: {
     expected: 'a URL, or a path with its query',
     example: 'https://api.example.com/billing/',

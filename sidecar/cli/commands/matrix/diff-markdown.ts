@@ -135,7 +135,7 @@ function problemList({ name, problems }: Side): string[] {
  * A text as code, without markup and mentions of users. The fence is longer than any run of
  * backticks in the text; a bar would end the column of a table.
  */
-function code(text: string): string {
+export function code(text: string): string {
   const line = text.replaceAll('\n', ' ').replaceAll('|', '\\|')
   const runs = line.match(/`+/g) ?? []
   const fence = '`'.repeat(1 + Math.max(0, ...runs.map(({ length }) => length)))

@@ -156,8 +156,9 @@ function kindOf(id: string, { place: texts, link, ...options }: KindOptions): To
   return { ...kind, places: texts.map(placeOf), ...by }
 }
 
-function placeOf(text: string): Place {
-  const place = placeFrom(text)
+/** The place of an option. Three dots stand for the sign behind a prefix. @throws CommandError */
+export function placeOf(text: string): Place {
+  const place = placeFrom(text.trim().replace(/\.\.\.(?=$| with )/, '…'))
   if (place === undefined)
     throw usageError(
       '--place: expected a place such as `Authorization: Bearer`, `Authorization: Basic (password)` or `X-Auth-Key with X-Auth-Email`',

@@ -50,7 +50,7 @@ export function editMatrixFile(options: EditOptions, edit: MatrixEdit): void {
   })
   if (edit.type !== 'resolve' && result.open.length > 0) throw unresolved(path, result)
   const changed = result.text !== text
-  if (changed && !dryRun) write(path, bytes, result.text)
+  if (changed && !dryRun) writeChanged(path, bytes, result.text)
   const written = changed && !dryRun
   if (json) printJson({ file: path, written, ...shownAsJson(result) }, AS_IN_THE_MATRIX)
   else print(shown(path, result, changed, dryRun))
@@ -106,7 +106,7 @@ function conflictText({ id, type, cells, apis, kinds, statements }: Conflict): s
 }
 
 /** Whole, or not at all. A link stays one. @throws CommandError where the file has changed meanwhile */
-function write(path: string, read: Buffer, text: string): void {
+export function writeChanged(path: string, read: Buffer, text: string): void {
   const file = realpathSync(path)
   if (!readFileSync(file).equals(read))
     throw new CommandError('FAILED_PRECONDITION', `${path} has changed meanwhile, and is left as it is`)
@@ -141,13 +141,20 @@ function shown(path: string, result: EditResult, changed: boolean, dryRun: boole
   const list = (conflicts: readonly Conflict[]) => conflicts.map(({ id }) => id).join(', ')
   return [
     `${path}: ${dryRun ? 'would be changed' : 'changed'}`,
-    ...modeLines('without strict mode', comparison, 'lenient'),
-    ...modeLines('in strict mode', comparison, 'strict'),
-    ...kindLines(comparison),
+    ...changeLines(comparison),
     ...(declared.length > 0 ? [`declares ${list(declared)}`] : []),
     ...(removed.length > 0 ? [`removes ${removed.join(', ')}, which no longer follows`] : []),
     ...(open.length > 0 ? [paint('yellow', `still to be resolved: ${list(open)}`)] : []),
   ].join('\n')
+}
+
+/** The cells that open and close in each mode, and the changes of the kinds. */
+export function changeLines(comparison: Comparison): string[] {
+  return [
+    ...modeLines('without strict mode', comparison, 'lenient'),
+    ...modeLines('in strict mode', comparison, 'strict'),
+    ...kindLines(comparison),
+  ]
 }
 
 function modeLines(where: string, comparison: Comparison, mode: Mode): string[] {

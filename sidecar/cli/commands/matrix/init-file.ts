@@ -8,7 +8,7 @@ import { matrixForm } from '../../../rules/matrix-file/read.ts'
 import { CommandError } from '../../terminal/errors.ts'
 
 /** Next to the matrix, so that editors need no network. */
-const SCHEMA_FILE = 'matrix.schema.json'
+export const SCHEMA_FILE = 'matrix.schema.json'
 
 /**
  * Writes a matrix and its schema. @returns the path of the schema
@@ -23,6 +23,11 @@ export function writeNewMatrix(file: string, made: NewMatrix): string {
   } catch (error) {
     throw error instanceof MatrixError ? new MatrixError(error.problems, basename(file)) : error
   }
+  return writeNewFile(file, text)
+}
+
+/** Writes a new matrix file and its schema. @returns the path of the schema @throws CommandError */
+export function writeNewFile(file: string, text: string): string {
   const schemaFile = join(dirname(file), SCHEMA_FILE)
   const schemaText = `${JSON.stringify(schema, undefined, 2)}\n`
   try {

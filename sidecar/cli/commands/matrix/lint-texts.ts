@@ -1,7 +1,7 @@
 /** The findings of the linter, for people and for the programs that show it beside the lines of a file. */
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { FINDINGS, type Finding, type FindingCode, type FindingsReport } from '../../../../matrix/index.ts'
+import { FINDINGS, type Finding, type FindingsReport } from '../../../../matrix/index.ts'
 import { packageVersion } from '../../../base/package.ts'
 import { columns } from '../../../base/text-table.ts'
 import { escaped, escapedJson } from '../../../base/visible-text.ts'
@@ -49,7 +49,7 @@ function findingText(file: string | undefined, finding: Finding): string {
 }
 
 /** The expected value of a fault of the text itself repeats the place. */
-function expectedOf({ expected, line, column }: Finding): string {
+function expectedOf({ expected, line, column }: Pick<Shown, 'expected' | 'line' | 'column'>): string {
   const place = ` at line ${line}, column ${column}`
   return expected.endsWith(place) ? expected.slice(0, -place.length) : expected
 }
@@ -61,21 +61,39 @@ function fixesOf(found: readonly Finding[]): string[] {
   return ['', paint('bold', 'what to do:'), columns(Array.from(fixes, ([code, fix]) => ['  ', code, fix]))]
 }
 
+/** A finding of a command, which its tool has a rule for. */
+export interface Shown extends Omit<Finding, 'code'> {
+  readonly code?: string
+}
+
+/** The command that has found something, and the meaning of its codes. */
+export interface Tool {
+  readonly name: string
+  readonly rules: Readonly<
+    Record<string, { readonly means: string; readonly fix: string; readonly severity: Finding['severity'] }>
+  >
+}
+
+const LINT: Tool = { name: 'portcullis matrix lint', rules: FINDINGS }
+
 /**
  * SARIF 2.1.0 (OASIS): a rule for each code that was found, a result for each finding.
  *
  * @param file absent: the shipped matrix, whose findings have a path and no place
  */
-export function sarifText(file: string | undefined, { problems, warnings }: FindingsReport): string {
-  const found = [...problems, ...warnings]
-  const codes = [...new Set(found.map(({ code }): RuleId => code ?? MORE))]
+export function sarifText(file: string | undefined, found: readonly Shown[], tool: Tool = LINT): string {
+  const codes = [...new Set(found.map(({ code = MORE }) => code))]
   const log = {
     $schema: 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json',
     version: '2.1.0',
     runs: [
       {
         tool: {
-          driver: { name: 'portcullis matrix lint', version: packageVersion, rules: codes.map(sarifRule) },
+          driver: {
+            name: tool.name,
+            version: packageVersion,
+            rules: codes.map((code) => sarifRule(code, tool)),
+          },
         },
         columnKind: 'utf16CodeUnits',
         results: found.map((finding) => sarifResult(file, finding, codes)),
@@ -87,12 +105,12 @@ export function sarifText(file: string | undefined, { problems, warnings }: Find
 
 /** The code of the entry that says how many more findings there are. */
 const MORE = 'more'
-type RuleId = FindingCode | typeof MORE
 
-function sarifRule(code: RuleId): object {
-  if (code === MORE)
+function sarifRule(code: string, { rules }: Tool): object {
+  const rule = rules[code]
+  if (rule === undefined)
     return { id: code, shortDescription: { text: 'There are more findings than are listed.' } }
-  const { means, fix, severity } = FINDINGS[code]
+  const { means, fix, severity } = rule
   return {
     id: code,
     shortDescription: { text: means },
@@ -101,7 +119,7 @@ function sarifRule(code: RuleId): object {
   }
 }
 
-function sarifResult(file: string | undefined, finding: Finding, codes: readonly string[]): object {
+function sarifResult(file: string | undefined, finding: Shown, codes: readonly string[]): object {
   const { code = MORE, severity, path, line, column } = finding
   const physical = file !== undefined && {
     physicalLocation: {
@@ -126,8 +144,8 @@ function uriOf(file: string): string {
 }
 
 /** The workflow commands of GitHub Actions, one a line. */
-export function annotations(file: string | undefined, { problems, warnings }: FindingsReport): string {
-  const lines = [...problems, ...warnings].map((finding) => {
+export function annotations(file: string | undefined, found: readonly Shown[]): string {
+  const lines = found.map((finding) => {
     const { code = MORE, severity, path, line, column, fix = '' } = finding
     const properties = Object.entries({ file, line, col: column, title: code })
       .filter(([, value]) => value !== undefined)

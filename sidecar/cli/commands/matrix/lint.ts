@@ -37,7 +37,8 @@ export function addMatrixLintCommand(matrix: Command): void {
     if (format === 'json') return printJson(report)
     const texts = await import('./lint-texts.ts')
     if (format === 'text') return print(texts.reportText(file, report))
-    const text = format === 'sarif' ? texts.sarifText(file, report) : texts.annotations(file, report)
+    const found = [...report.problems, ...report.warnings]
+    const text = format === 'sarif' ? texts.sarifText(file, found) : texts.annotations(file, found)
     process.stdout.write(text)
   })
 }

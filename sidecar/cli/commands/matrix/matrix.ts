@@ -8,6 +8,7 @@ import { durationText, print, printJson } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { addDiffCommand } from './diff.ts'
 import { addMatrixEditCommands } from './edit.ts'
+import { addDocumentCommands } from './import.ts'
 import { addMatrixInitCommand } from './init.ts'
 import { addMatrixLintCommand } from './lint.ts'
 import { addQueryCommand } from './query.ts'
@@ -44,6 +45,7 @@ export function addMatrixCommand(program: Command, terminal: Terminal): void {
     }
   })
   addMatrixInitCommand(command, terminal)
+  addDocumentCommands(command, terminal)
   addMatrixEditCommands(command)
   addRolloutCommands(command, terminal)
 }

@@ -1,0 +1,22 @@
+/**
+ * `@portcullis/matrix/import`: reads a table of a document, or an OpenAPI description, as a matrix; and
+ * writes a matrix as a table.
+ *
+ * @module
+ */
+
+export { DocumentError } from './blocks.ts'
+export { DIFFERENCES, type Difference, differencesOf } from './differences.ts'
+export {
+  DOCUMENT_BYTES_MAX,
+  type DocumentFormat,
+  documentText,
+  formatOfName,
+  readDocument,
+} from './document.ts'
+export { tableText } from './export.ts'
+export type { MarkMeaning } from './marks.ts'
+export { type Carriage, type Merged, mergeReading } from './merge.ts'
+export { nameKey, type Reading, type ReadOptions } from './reading.ts'
+export { routesOf, routesText } from './routes.ts'
+export { writtenMatrix } from './write.ts'
