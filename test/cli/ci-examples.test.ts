@@ -4,7 +4,7 @@
  * `npm`, `gh` and `curl` are only noted.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -154,6 +154,22 @@ describe.each(Object.entries(PIPELINES))('%s', (name, commandsOf) => {
     expect(existsSync(join(folder, 'replay.html'))).toBe(true)
     expect(calls).toMatch(/^npm ci\n(gh pr comment|curl) /)
     expect(commands.filter(({ env }) => Object.values(env).includes(TOKEN))).toHaveLength(1)
+  })
+
+  test('fails where the document of an imported matrix says something else today', async () => {
+    const { folder, base } = repository(library, { flips: [] })
+    const [document, matrix] = [join(folder, 'docs/tokens.md'), join(folder, 'matrix.yaml')]
+    mkdirSync(join(folder, 'docs'))
+    const table = '| API | Key |\n|---|---|\n| Loans | ✓ |\n| Fines | – |\n'
+    writeFileSync(document, table)
+    rmSync(matrix)
+    const imported = await command(['matrix', 'import', document, '--matrix', matrix, '--write'])
+    expect(imported).toMatchObject({ code: 0, stderr: '' })
+    const commands = commandsOf(read(name), base).filter(({ line }) => /matrix source|npm ci/.test(line))
+    expect(commands).toHaveLength(2)
+    expect((await run(commands, folder)).codes.map(({ status }) => status)).toEqual([0, 0])
+    writeFileSync(document, table.replace('–', '✓'))
+    expect((await run(commands, folder)).codes.map(({ status }) => status)).toEqual([0, 1])
   })
 
   const opened = changed.apis

@@ -79,7 +79,8 @@ export class Terminal {
     for (const each of [folder, tools]) mkdirSync(each)
     writeTools(tools)
     writePackages(folder)
-    for (const name of ['proto', 'matrix', 'clients']) symlinkSync(join(ROOT, name), join(folder, name))
+    for (const name of ['proto', 'matrix', 'clients', 'examples'])
+      symlinkSync(join(ROOT, name), join(folder, name))
     const own = Object.entries(process.env).filter(([name]) => !/^(PORTCULLIS_|npm_|NODE_)/i.test(name))
     const bash = spawn('bash', ['--noprofile', '--norc'], {
       cwd: folder,
