@@ -59,6 +59,9 @@ const WHOLE_MATRIX =
 const EVALUATED =
   'an answer that was built before takes a three-hundredth of the time of expressions that are evaluated'
 
+const IMPORTED =
+  'the document is read by a parser of its format, its cells are understood, and the matrix is checked as one of a file is: three passes where a file has one'
+
 const HALF =
   'the HTTP server of Node takes most of it; reading the question as JSON and deciding may make it at most half of what others take'
 
@@ -281,6 +284,10 @@ export const gates: readonly Gate[] = [
   { ...ratio('owner', 'lint', 2), because: LINTED },
   { ...ratio('owner', 'diff', 2), because: WHOLE_MATRIX },
   { ...ratio('owner', 'query', 2), because: WHOLE_MATRIX },
+  ...['import-markdown', 'import-html', 'import-csv', 'source'].map((row) => ({
+    ...ratio('owner', row, 3),
+    because: IMPORTED,
+  })),
   {
     ...ratio('start', 'ready-grpc', 2.8),
     because:
