@@ -46,7 +46,7 @@ export const PICTURES: readonly Picture[] = [
     drawnBy: ['console/ui/matrix-page.tsx'],
     styles: ['console/styles/page.css'],
     show: async (page, { explorer }) => {
-      await page.goto(`${explorer}#/matrix?cell=cdn.iam_token_project_scoped`)
+      await page.goto(`${explorer}#/matrix?cell=cdn~iam_token_project_scoped`)
       await page.locator('.conflict').waitFor()
     },
   },
