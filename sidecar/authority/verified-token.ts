@@ -15,8 +15,8 @@ interface Subject {
 
 /**
  * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`).
- * No matrix can have a kind with a dot in its id, so every decision about such a token is a denial, and it
- * does not identify an administrator.
+ * The schema of a matrix refuses this id, so every decision about such a token is a denial, and it does not
+ * identify an administrator.
  */
 export const UNSCOPED_KIND = 'iam_token.unscoped'
 

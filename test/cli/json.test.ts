@@ -62,6 +62,7 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['matrix', 'diff', matrixFile, matrixFile] },
   { args: ['matrix', 'query', 'contested'] },
   { args: ['matrix', 'import', join(EXAMPLES, 'documents/twilio.html')] },
+  { args: ['matrix', 'export'] },
   { args: ['matrix', 'source', '--matrix', join(EXAMPLES, 'twilio.yaml')] },
   { args: ['plan', ...supportMatrix.apis.map(({ id }) => id)], message: 'PlanResponse' },
   { args: ['plan', 'cdn', '--strict'], message: 'PlanResponse', code: 1 },

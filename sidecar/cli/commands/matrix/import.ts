@@ -1,7 +1,7 @@
 /** `portcullis matrix import`, `source` and `export`: a matrix and the document that it is read from. */
 import { type Command, Option } from 'commander'
 import { addHelpParts } from '../../terminal/help.ts'
-import { collect, print } from '../../terminal/output.ts'
+import { collect, print, printJson } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import type { ImportOptions } from './run-import.ts'
 import type { SourceOptions } from './run-source.ts'
@@ -96,15 +96,24 @@ function addExportCommand(matrix: Command): void {
     .addOption(
       new Option('--format <format>', 'form of the table').choices(['markdown', 'csv']).default('markdown'),
     )
+    .option('--json', 'print the text of the table, or the error, as one line of JSON')
   addHelpParts(command, {
     examples: ['matrix export', 'matrix export --matrix matrix.yaml --format csv'],
     notes: ['In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.'],
-  }).action(async ({ matrix: path, format }: { matrix?: string; format: 'markdown' | 'csv' }) => {
+  }).action(async ({ matrix: path, format, json }: ExportOptions) => {
     const { tableText } = await import('../../../../matrix/import/index.ts')
     const { supportMatrix } = await import('../../../../matrix/index.ts')
     const { readMatrix } = await import('../../../rules/matrix-file/read.ts')
-    print(tableText(path === undefined ? supportMatrix : readMatrix(path), format).trimEnd())
+    const table = tableText(path === undefined ? supportMatrix : readMatrix(path), format)
+    if (json) printJson({ format, table })
+    else print(table.trimEnd())
   })
+}
+
+interface ExportOptions {
+  readonly matrix?: string
+  readonly format: 'markdown' | 'csv'
+  readonly json?: boolean
 }
 
 /** How a document is read. */
