@@ -214,8 +214,8 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, cha
         reason: 'TOKEN_KIND_NOT_ACCEPTED',
         message: expect.stringContaining('dedicated-servers'),
         accepted: [
-          { kind: 'iam_token_account_scoped', header: 'X-Auth-Token', issuable: true },
-          { kind: 'iam_token_project_scoped', header: 'X-Auth-Token', issuable: true },
+          { kind: 'iam_token_account_scoped', header: 'X-Auth-Token', issuable: true, obtained: 'issue' },
+          { kind: 'iam_token_project_scoped', header: 'X-Auth-Token', issuable: true, obtained: 'issue' },
         ],
       },
     })
