@@ -236,9 +236,7 @@ impl Place {
         let found = match rest {
             None if wanted.end == End::Alone => return pick(&self.here, wanted.method),
             // Some servers accept an empty name.
-            None if wanted.end == End::Slash => {
-                self.captures_by_text.contains_key("").then_some(Step::Ask)
-            }
+            None if wanted.end == End::Slash => self.captures_by_text.contains_key("").then_some(Step::Ask),
             None => pick(&self.here, wanted.method),
             Some(rest) => self.walk_on(wanted, rest),
         };
