@@ -159,11 +159,11 @@ export class Terminal {
     const file = join(this.#tools, PIDS)
     const pids = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : []
     rmSync(file, { force: true })
-    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGTERM')
+    signal(pids, 'SIGTERM')
     await ended(pids)
     // Programs beside the tools of this terminal. A group has the number of its first process, with a minus.
     const groups = this.#groups.splice(0).map((group) => -group)
-    for (const group of groups) if (isRunning(group)) process.kill(group, 'SIGTERM')
+    signal(groups, 'SIGTERM')
     await ended(groups)
   }
 
@@ -227,13 +227,22 @@ async function ended(pids: readonly number[]): Promise<void> {
   try {
     await eventually(() => !pids.some(isRunning))
   } finally {
-    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+    signal(pids, 'SIGKILL')
   }
 }
 
 function isRunning(pid: number): boolean {
+  return sent(pid, 0)
+}
+
+function signal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids) sent(pid, name)
+}
+
+/** Whether there is such a process. It may end at any moment. */
+function sent(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    return process.kill(pid, 0)
+    return process.kill(pid, signal)
   } catch {
     return false
   }

@@ -9,7 +9,7 @@ import { type Block, blocksOf, fileOf, needOf, type Page, userPages } from '../d
 import { isNotRun, readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
 import { cargoFolder } from '../support/interop/cargo.ts'
-import { repository, run } from '../support/interop/command.ts'
+import { run } from '../support/interop/command.ts'
 import { installFrameworks } from '../support/interop/frameworks.ts'
 import { installKeystoneClients, obtained } from '../support/interop/interop-identity.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
@@ -86,9 +86,6 @@ async function prepare(terminal: Terminal, page: Page): Promise<void> {
   if (express.ok)
     for (const name of ['express', '@types', 'hono', '@hono'])
       symlinkSync(join(express.value, 'node_modules', name), join(terminal.folder, 'node_modules', name))
-  // The reader is in the checkout.
-  if (blocksOf(page).some(({ text }) => text.includes(' examples/')))
-    symlinkSync(join(repository, 'examples'), join(terminal.folder, 'examples'))
   if (postgres.ok && blocksOf(page).some((block) => needOf(block) === 'postgres'))
     await prepareServers(terminal, postgres.folder)
 }

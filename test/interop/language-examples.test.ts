@@ -2,7 +2,7 @@
  * The examples in other languages: their pages are read from top to bottom, and each server gets the
  * questions of the middleware of Node.
  */
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
@@ -83,6 +83,8 @@ const LET_PASS: readonly [claim: string, headers: (tokens: Tokens) => Headers][]
 
 /** A copy of the example, where the page finds it. */
 const prepareWith = (example: string) => (terminal: Terminal) => {
+  // In place of the link to the checkout, where the example must not be changed.
+  rmSync(join(terminal.folder, 'examples'))
   cpSync(join(ROOT, example), join(terminal.folder, example), { recursive: true })
   // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)

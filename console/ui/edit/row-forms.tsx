@@ -48,7 +48,8 @@ export function ApiForm({ matrix, row, apply, close }: RowFormProps<Api>) {
   const [accepts, setAccepts] = useState<readonly string[]>(row?.accepts ?? [])
   const [isPublic, setPublic] = useState<readonly string[]>(row?.public ? [PUBLIC] : [])
   const [notes, setNotes] = useState(() => notesText(row?.notes))
-  const more = { public: isPublic.length > 0 || undefined, notes: notesFrom(notes) }
+  const noted = notesFrom(notes)
+  const more = { ...(isPublic.length > 0 && { public: true }), ...(noted && { notes: noted }) }
   return (
     <FormDialog
       title={row === undefined ? words.titles.addApi : row.title}
