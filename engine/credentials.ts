@@ -83,7 +83,8 @@ export class CredentialFinder {
   readonly #slots = new Map<string, Map<string, Slot>>()
   /** Place → the header that must come with its tokens, in lower case. */
   readonly #companions = new Map<string, string>()
-  readonly #companionNames: CredentialNames
+  /** `undefined`: there are none. */
+  readonly #companionNames: CredentialNames | undefined
 
   constructor(kinds: readonly Carried[]) {
     const places = kinds.flatMap(placesOf)
@@ -96,7 +97,7 @@ export class CredentialFinder {
       slots.set(scheme, slotWith(slots.get(scheme), place))
       if (place.with) this.#companions.set(placeName(place), lowerCase(place.with))
     }
-    this.#companionNames = new CredentialNames([...this.#companions.values()])
+    if (this.#companions.size > 0) this.#companionNames = new CredentialNames([...this.#companions.values()])
   }
 
   /** Whether a scheme may stand in the header. @param header in lower case, one of the names */
@@ -116,7 +117,7 @@ export class CredentialFinder {
       const found: Field[] = []
       const beside: Field[] = []
       for (const [name, values] of headers) {
-        const header = this.names.find(name) ?? this.#companionNames.find(name)
+        const header = this.names.find(name) ?? this.#companionNames?.find(name)
         if (header === undefined || values === undefined) continue
         const fields = this.#slots.has(header) ? found : beside
         if (typeof values === 'string') fields.push({ header, value: trimmed(values) })
