@@ -202,10 +202,8 @@ function tokenOfBasic(
   text: string,
   parts: readonly Part[],
 ): { readonly place: string; readonly value: string } | { readonly reason: CredentialReason } {
-  const decoded = atob(text)
-  const match = BASIC.exec(decoded)
-  // `atob` is lenient. Only the one right way to write the bytes counts, which all readers read alike.
-  if (match === null || btoa(decoded) !== text) return { reason: 'CREDENTIAL_MALFORMED' }
+  const match = BASIC.exec(decodedBase64(text))
+  if (match === null) return { reason: 'CREDENTIAL_MALFORMED' }
   const values = { user: match[1] as string, password: match[2] as string }
   const sent = parts.filter(({ basic }) => values[basic] !== '')
   if (sent.length === 0) return { reason: 'CREDENTIAL_MISSING' }
@@ -214,6 +212,16 @@ function tokenOfBasic(
   if (more.length > 0) return { reason: 'CREDENTIAL_AMBIGUOUS' }
   if (only === undefined || !TOKEN.test(values[only.basic])) return { reason: 'CREDENTIAL_MALFORMED' }
   return { place: only.place, value: values[only.basic] }
+}
+
+/** Empty: it is not Base64, or not written in the one right way, which all readers read alike. */
+function decodedBase64(text: string): string {
+  try {
+    const decoded = atob(text)
+    return btoa(decoded) === text ? decoded : ''
+  } catch {
+    return ''
+  }
 }
 
 /** Whether a token of the kind travels as this one did. */

@@ -14,10 +14,15 @@ import { kindRow, NO_SECTION } from '../new-matrix.ts'
 import { spaced } from './blocks.ts'
 import { FreeIds, idOf, shortened } from './names.ts'
 import { Quotes } from './quotes.ts'
-import { namedId, nameKey, type ReadApi, type Reading, type ReadKind, type ReadOptions } from './reading.ts'
-
-/** The fields of a kind that say where its tokens travel. */
-export type Carriage = Pick<TokenKind, 'header' | 'scheme' | 'prefix' | 'places'>
+import {
+  type Carriage,
+  namedId,
+  nameKey,
+  type ReadApi,
+  type Reading,
+  type ReadKind,
+  type ReadOptions,
+} from './reading.ts'
 
 interface MergeOptions {
   readonly source: Pick<MatrixSource, 'document' | 'digest'>

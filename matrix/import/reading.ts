@@ -1,31 +1,19 @@
 /** The facts of a document about kinds of token and APIs, before they become a matrix. */
-import type { TokenKind } from '../../engine/index.ts'
+import type { MatrixSource, TokenKind } from '../../engine/index.ts'
 import { spaced } from './blocks.ts'
 import type { MarkMeaning } from './marks.ts'
 
 /** How a document is read. An absent choice is found in the document. */
-export interface ReadOptions {
-  /** The table: its number in the document, or the heading above it. */
-  readonly table?: number | string | undefined
-  /** The side of the table that has the kinds of token. */
-  readonly kinds?: 'columns' | 'rows' | undefined
-  /** Marks that only this document has. */
-  readonly marks?: Readonly<Record<string, MarkMeaning>> | undefined
-  /** Heading of a kind or an API → its id in the matrix. */
-  readonly names?: Readonly<Record<string, string>> | undefined
-  /** Headings of rows and columns that are not read. */
-  readonly leaveOut?: readonly string[] | undefined
-  /** The heading of the column that says which APIs need no token. */
-  readonly public?: string | undefined
-  /** The part of an OpenAPI description that becomes an API. */
-  readonly by?: 'operation' | 'path' | 'tag' | undefined
-}
+export type ReadOptions = Omit<MatrixSource, 'document' | 'digest'>
+
+/** The fields of a kind that say where its tokens travel. */
+export type Carriage = Pick<TokenKind, 'header' | 'scheme' | 'prefix' | 'places'>
 
 export interface ReadKind {
   readonly heading: string
   readonly line: number
   /** Where it travels, as an OpenAPI description says. */
-  readonly carriage?: Pick<TokenKind, 'header' | 'scheme' | 'prefix' | 'places'> | undefined
+  readonly carriage?: Carriage | undefined
 }
 
 export interface ReadApi {
