@@ -142,7 +142,7 @@ test.each(['', ' abc'])(
   },
 )
 
-test.each(['%%%%', 'YQ', 'YTpiCg==', 'a b'])('what is not Base64 throws no error: %s', (text) => {
+test.each(['%%%%', 'YQ', 'YTpiCg==', 'a b'])('a text that is not Base64 is a fault, and throws no error: %s', (text) => {
   const finder = new CredentialFinder([{ header: 'Authorization', basic: 'user' }])
   expect(finder.tokenIn('authorization', `Basic ${text}`)).toEqual({
     ...{ ok: false, reason: 'CREDENTIAL_MALFORMED' },
