@@ -15,8 +15,8 @@ export type FileReading =
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 /**
- * Reads a YAML or JSON file. JSON is a subset of YAML, so the parser of YAML, which takes thirty times as
- * long, reads what that of JSON refuses.
+ * Reads a YAML or JSON file. JSON is a subset of YAML, so the parser of YAML, which takes more than a
+ * hundred times as long, reads what that of JSON refuses.
  */
 export function readTextFile(path: string): FileReading {
   try {

@@ -2,8 +2,7 @@
  * The routes as a tree: a place for each host, and below it places for the segments of paths. Two routes for
  * the same requests, and texts that some servers take for each other, are found while it is built.
  *
- * Places and texts are numbers in flat arrays: with many routes, most of the time to find one goes to reading
- * memory that no cache has.
+ * Places and texts are numbers in flat arrays, so that a walk reads few bytes.
  */
 import { Edges } from './edges.ts'
 import { withoutPort } from './pattern.ts'
