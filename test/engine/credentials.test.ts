@@ -142,12 +142,15 @@ test.each(['', ' abc'])(
   },
 )
 
-test.each(['%%%%', 'YQ', 'YTpiCg==', 'a b'])('a text that is not Base64 is a fault, and throws no error: %s', (text) => {
-  const finder = new CredentialFinder([{ header: 'Authorization', basic: 'user' }])
-  expect(finder.tokenIn('authorization', `Basic ${text}`)).toEqual({
-    ...{ ok: false, reason: 'CREDENTIAL_MALFORMED' },
-  })
-})
+test.each(['%%%%', 'YQ', 'YTpiCg==', 'a b'])(
+  'a text that is not Base64 is a fault, and throws no error: %s',
+  (text) => {
+    const finder = new CredentialFinder([{ header: 'Authorization', basic: 'user' }])
+    expect(finder.tokenIn('authorization', `Basic ${text}`)).toEqual({
+      ...{ ok: false, reason: 'CREDENTIAL_MALFORMED' },
+    })
+  },
+)
 
 test('a token in a header is behind its scheme, where there is one', () => {
   expect([fieldValue(BEARER, 'abc'), fieldValue({ scheme: '' }, 'abc'), fieldValue({}, 'abc')]).toEqual([
