@@ -26,7 +26,7 @@ const MANY_METHOD = `${CPU_METHOD} \`remembered_tokens\` allows a quarter of the
 const REMEMBERED_METHOD =
   'Resident memory of the sidecar after a check of each token, less that after as many checks of one token, divided by the tokens. Each time after a collection that gives unused pages back.'
 const FURTHER_METHOD =
-  'Growth of the resident memory of the sidecar over the checks of the second half of the many tokens, divided by the tokens of that half. Each time after a collection that gives unused pages back: how many pages V8 keeps for later depends on the load, and says nothing about tokens.'
+  'Growth of the resident memory of the sidecar over the checks of the second half of the many tokens, divided by the tokens of that half. Each half was checked twice, and each time a collection gave unused pages back: how many pages V8 and malloc keep for later depends on the load, and says nothing about tokens.'
 
 /** Three sidecars on one data folder, and checks of tokens for them. */
 interface Setup {
@@ -57,10 +57,9 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
   const rememberedBytes = (await growthByRotation(forRemembered, one, rotation)) / remembered
 
   const further = Math.ceil(many / 2)
-  await forMany.load.run(slice(rotationOfMany, 0, many - further), many - further)
-  const halfwayBytes = await forMany.server.trimmedResidentBytes()
-  await forMany.load.run(slice(rotationOfMany, many - further, further), further)
-  const furtherBytes = ((await forMany.server.trimmedResidentBytes()) - halfwayBytes) / further
+  const halfwayBytes = await bytesAfter(forMany, slice(rotationOfMany, 0, many - further))
+  const furtherBytes =
+    ((await bytesAfter(forMany, slice(rotationOfMany, many - further, further))) - halfwayBytes) / further
   let [turn, turnOfMany] = [0, 0]
   const samples = await interleave(
     {
@@ -116,6 +115,15 @@ async function setUp(stack: AsyncDisposableStack, remembered: number, many: numb
   const forRemembered = await another(Math.ceil(remembered / FULL))
   const forMany = await another(Math.ceil(many / OVERFULL))
   return { forOne, forRemembered, forMany, one, rotation, rotationOfMany }
+}
+
+/** The memory that the sidecar has after two rounds of checks of the tokens. */
+async function bytesAfter({ server, load }: MeasuredContender, tokens: Workload): Promise<number> {
+  for (let round = 0; round < 2; round++) {
+    await load.run(tokens, tokens.questions.length)
+    await server.trimmedResidentBytes()
+  }
+  return server.trimmedResidentBytes()
 }
 
 /** By how many bytes the sidecar grows when it has checked every token of the rotation. */

@@ -1,6 +1,8 @@
 /**
  * A number for each SHA-256 digest, outside the heap: 20 bytes for both. Of a digest 127 bits count. The
- * table has room for about as many as it says. When it is full, a digest takes the place of another.
+ * table has room for about as many as it says. When it is full, a digest takes the place of another. Each
+ * digest may stand in two buckets, so that a part is almost full before it grows. It grows in place: between
+ * the arrays that it had left, malloc would keep more memory than the table has.
  */
 import { getHeapStatistics } from 'node:v8'
 
@@ -26,8 +28,9 @@ function digestsByMemory(): number {
 }
 
 interface Part {
-  /** The digests, bucket after bucket. A place whose first word is 0 is free. */
-  words: Uint32Array
+  readonly buffer: ArrayBuffer
+  /** The digests, bucket after bucket. A place whose first word is 0 is free. It is as long as the buffer. */
+  readonly words: Uint32Array
   buckets: number
 }
 
@@ -51,7 +54,7 @@ export class DigestTable {
   /** @param number from 0 to 2³² − 1 */
   set(digest: Buffer, number: number): void {
     const index = partOf(digest)
-    const part = this.#parts[index] ?? emptyPart(Math.min(BUCKETS_LEAST, this.#bucketsMax))
+    const part = this.#parts[index] ?? emptyPart(this.#bucketsMax)
     this.#parts[index] = part
     const words = wordsOf(digest)
     const known = placeOf(part, words)
@@ -64,8 +67,8 @@ export class DigestTable {
       grow(part)
       place = freePlaceOf(part, words)
     }
-    // In a full bucket it is as good as random which one goes.
-    if (place < 0) place = bucketOf(part, words) + (words[3] % BUCKET) * WORDS
+    // In full buckets it is as good as random which one goes.
+    if (place < 0) place = startOf(part, words[1]) + (words[3] % BUCKET) * WORDS
     part.words.set(words, place)
     part.words[place + NUMBER_AT] = number
   }
@@ -91,18 +94,24 @@ function wordsOf(digest: Buffer): Words {
   ]
 }
 
-function emptyPart(buckets: number): Part {
-  return { words: new Uint32Array(buckets * BUCKET * WORDS), buckets }
+function emptyPart(bucketsMax: number): Part {
+  const buckets = Math.min(BUCKETS_LEAST, bucketsMax)
+  const buffer = new ArrayBuffer(buckets * BUCKET * BYTES, { maxByteLength: bucketsMax * BUCKET * BYTES })
+  return { buffer, words: new Uint32Array(buffer), buckets }
 }
 
-function bucketOf({ buckets }: Part, [, second]: Words): number {
-  return (second % buckets) * BUCKET * WORDS
+/** Where a bucket of the digest begins: its second word says one, and its third word the other. */
+function startOf({ buckets }: Part, word: number): number {
+  return (word % buckets) * BUCKET * WORDS
 }
 
 /** Where the digest stands; negative: it does not. */
 function placeOf(part: Part, words: Words): number {
-  const start = bucketOf(part, words)
-  const { words: all } = part
+  const place = placeFrom(part, startOf(part, words[1]), words)
+  return place < 0 ? placeFrom(part, startOf(part, words[2]), words) : place
+}
+
+function placeFrom({ words: all }: Part, start: number, words: Words): number {
   for (let at = start; at < start + BUCKET * WORDS; at += WORDS)
     if (
       all[at] === words[0] &&
@@ -114,19 +123,37 @@ function placeOf(part: Part, words: Words): number {
   return -1
 }
 
-/** The first free place for a digest; negative: its bucket is full. */
+/** A free place in the emptier bucket of a digest; negative: both are full. */
 function freePlaceOf(part: Part, words: Words): number {
-  const start = bucketOf(part, words)
+  const [one, other] = [
+    freePlaceFrom(part, startOf(part, words[1])),
+    freePlaceFrom(part, startOf(part, words[2])),
+  ]
+  if (one < 0 || other < 0) return Math.max(one, other)
+  return one % (BUCKET * WORDS) <= other % (BUCKET * WORDS) ? one : other
+}
+
+/** The places of a bucket are taken one after another. */
+function freePlaceFrom(part: Part, start: number): number {
   for (let at = start; at < start + BUCKET * WORDS; at += WORDS) if (part.words[at] === 0) return at
   return -1
 }
 
-/** Twice as many buckets have room for the digests of each. */
+/** Each bucket becomes two, which have room for its digests: each stays with the same word. */
 function grow(part: Part): void {
-  const { words: before } = part
-  Object.assign(part, emptyPart(2 * part.buckets))
-  for (let at = 0; at < before.length; at += WORDS) {
-    const entry = before.subarray(at, at + WORDS)
-    if (entry[0] !== 0) part.words.set(entry, freePlaceOf(part, entry as unknown as Words))
+  const { buffer, words, buckets } = part
+  const end = words.length
+  const before = { ...part }
+  buffer.resize(2 * buffer.byteLength)
+  part.buckets = 2 * buckets
+  for (let at = 0; at < end; at += WORDS) {
+    if (words[at] === 0) continue
+    const entry = words.subarray(at, at + WORDS)
+    const [, second, third] = entry as unknown as Words
+    const bucket = at - (at % (BUCKET * WORDS))
+    const start = startOf(part, startOf(before, second) === bucket ? second : third)
+    if (start === bucket) continue
+    words.set(entry, freePlaceFrom(part, start))
+    entry.fill(0)
   }
 }
