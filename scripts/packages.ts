@@ -83,13 +83,18 @@ export const PACKAGES: readonly Package[] = [
     stages: {
       launcher: ['sidecar/base/light-start.ts'],
       main: ['sidecar/cli/main.ts'],
-      commands: ['sidecar/cli/program.ts'],
-      // The modules that commands load to ask a sidecar or the matrix.
+      // The commands that ask a sidecar, and the modules that they load to do it.
       ask: [
+        'sidecar/cli/commands/check.ts',
+        'sidecar/cli/commands/health.ts',
+        'sidecar/cli/commands/ask-health.ts',
+        'sidecar/cli/commands/issue.ts',
         'sidecar/cli/sidecar-connection.ts',
-        'sidecar/cli/read-rules.ts',
-        'sidecar/contract/responses.ts',
+        'sidecar/cli/unary-calls.ts',
       ],
+      serve: ['sidecar/cli/commands/serve.ts'],
+      commands: ['sidecar/cli/program.ts'],
+      matrix: ['sidecar/cli/read-rules.ts', 'sidecar/contract/responses.ts'],
       config: ['sidecar/config/config.ts'],
       sidecar: [
         'sidecar/base/net/descriptors.ts',

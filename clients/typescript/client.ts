@@ -1,10 +1,9 @@
 /** The client: a connection to a sidecar, with one method for each call of the contract. */
 import {
-  type CallOptions,
   ChannelCredentials,
   type ClientReadableStream,
   type ClientUnaryCall,
-  type Metadata,
+  type MethodDefinition,
   makeClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js'
@@ -15,7 +14,6 @@ import {
   type WatchChangesRequest,
   type WatchChangesResponse,
 } from '../../proto/gen/portcullis/v1/authorization.ts'
-import type { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { DEFAULT_ADDRESS } from './default-address.ts'
 import { type DirectoryClient, directoryClient } from './directory-client.ts'
 import { cancelledError, closedError, lateError, PortcullisError } from './error.ts'
@@ -24,20 +22,16 @@ import { LocalMode, type LocalOptions } from './local-mode.ts'
 import { localQuestion } from './local-question.ts'
 import { isThisMachine, plaintextRefused, proxyOption } from './plaintext.ts'
 import { Presented } from './presented.ts'
+import { type CallEnd, isRouted, type MakeCall, Questions } from './questions.ts'
 import {
   type AnyCheck,
-  apiList,
   type CheckAnswer,
   checkAnswer,
-  checkRequest,
   type IssuedToken,
   type IssueQuestion,
-  issuedToken,
-  issueRequest,
   type MatrixAnswer,
   matrixAnswer,
   type PlanAnswer,
-  planAnswer,
   type RevokedToken,
 } from './values.ts'
 
@@ -109,21 +103,18 @@ const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms
 /** Longest time that a timer of Node takes, in milliseconds. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
-/** Most APIs and conflicts of a page of the matrix. */
-const PAGE_SIZE = 1_000
-
-/** Sidecars with different matrices may share an address. */
-const MATRIX_TRIES_MAX = 3
+const METHODS = AuthorizationServiceService
 
 /** The methods of the contract on a connection of grpc-js. */
 const Stub = makeClientConstructor(
-  AuthorizationServiceService,
+  METHODS,
   'portcullis.v1.AuthorizationService',
 ) as unknown as AuthorizationServiceClientConstructor
 
 export class Client {
   readonly #stub: AuthorizationServiceClient
   readonly #presented: Presented
+  readonly #questions: Questions
   readonly #address: string
   readonly #deadlineMs: number
   /** Whether secrets may not be sent, because others could read them. */
@@ -160,13 +151,9 @@ export class Client {
     })
     this.#address = address
     this.#deadlineMs = deadlineMs
-    this.directory = directoryClient((path, serialize, deserialize, request) =>
-      this.#call(
-        (message, metadata, callOptions, callback) =>
-          this.#stub.makeUnaryRequest(path, serialize, deserialize, message, metadata, callOptions, callback),
-        request as never,
-      ),
-    )
+    const call: MakeCall = (method, request, end) => this.#call(method, request, end)
+    this.#questions = new Questions({ call, refuseIfExposed: () => this.#refuseIfExposed() })
+    this.directory = directoryClient(call)
     this.#local =
       local === false
         ? undefined
@@ -181,11 +168,7 @@ export class Client {
   async check(check: AnyCheck, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
     const local = this.#local
     this.#refuseIfClosed()
-    if (local === undefined)
-      return checkAnswer(
-        await this.#call(this.#stub.check, this.#checkRequest(check), { signal }),
-        isRouted(check),
-      )
+    if (local === undefined) return this.#questions.check(check, { signal })
     const question = localQuestion(check)
     const known = local.recall(question)
     if (known !== undefined) return known
@@ -193,7 +176,7 @@ export class Client {
     // Others may wait for the same answer, so the question does not end with one of them.
     const ask = () => {
       if (signal?.aborted) throw cancelledError()
-      return this.#call(this.#stub.check, this.#checkRequest(check), { endsAtMs })
+      return this.#call(METHODS.check, this.#questions.checkRequest(check), { endsAtMs })
     }
     return this.#untilOver(local.answer(question, ask), signal)
   }
@@ -208,8 +191,10 @@ export class Client {
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
   async checkBatch(checks: readonly AnyCheck[]): Promise<CheckAnswer[]> {
-    const request = { checks: checks.map((check, index) => this.#checkRequest(check, `checks[${index}].`)) }
-    const { results } = await this.#call(this.#stub.checkBatch, request)
+    const request = {
+      checks: checks.map((check, index) => this.#questions.checkRequest(check, `checks[${index}].`)),
+    }
+    const { results } = await this.#call(METHODS.checkBatch, request)
     // With a different number, a check could be paired with the answer of another one.
     if (results.length !== checks.length) throw wrongNumberOfAnswers(checks.length, results.length)
     return results.map((result, index) => checkAnswer(result, isRouted(checks[index])))
@@ -223,7 +208,7 @@ export class Client {
     const sending = (async () => {
       for await (const check of checks) {
         if (stream.destroyed) return
-        const request = this.#checkRequest(check)
+        const request = this.#questions.checkRequest(check)
         if (isRouted(check)) routed.add(String(sent))
         const more = stream.write({ id: String(sent++), check: request })
         if (!more) await drained(stream)
@@ -254,10 +239,8 @@ export class Client {
   }
 
   /** Issues a token for a scope, or for a set of APIs. */
-  async issue(question: IssueQuestion): Promise<IssuedToken> {
-    // The answer is a secret too.
-    this.#refuseIfExposed()
-    return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
+  issue(question: IssueQuestion): Promise<IssuedToken> {
+    return this.#questions.issue(question)
   }
 
   /**
@@ -265,43 +248,18 @@ export class Client {
    * `callerToken`, or the `iamToken` of its holder or of an account administrator. The value of an IAM token
    * is enough to revoke it.
    */
-  async revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
-    if ('value' in token) this.#refuseIfExposed()
-    return this.#call(this.#stub.revoke, {
-      token:
-        'value' in token
-          ? { $case: 'value', value: token.value }
-          : { $case: 'tokenId', value: token.tokenId },
-    })
+  revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
+    return this.#questions.revoke(token)
   }
 
   /** Finds the smallest set of tokens that opens all of the APIs. */
-  async plan(apis: readonly string[]): Promise<PlanAnswer> {
-    return planAnswer(await this.#call(this.#stub.plan, { apis: apiList(apis) }))
+  plan(apis: readonly string[]): Promise<PlanAnswer> {
+    return this.#questions.plan(apis)
   }
 
   /** Returns the current matrix. A large one is asked for by page. */
-  async getMatrix(): Promise<MatrixAnswer> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return matrixAnswer(await this.#matrixPages())
-      } catch (error) {
-        // Another matrix has come into force between two pages.
-        const isReplaced = error instanceof PortcullisError && error.code === 'FAILED_PRECONDITION'
-        if (!isReplaced || tries === MATRIX_TRIES_MAX) throw error
-      }
-    }
-  }
-
-  async #matrixPages(): Promise<(Matrix | undefined)[]> {
-    const pages: (Matrix | undefined)[] = []
-    let pageToken = ''
-    do {
-      const page = await this.#call(this.#stub.getMatrix, { pageSize: PAGE_SIZE, pageToken })
-      pages.push(page.matrix)
-      pageToken = page.nextPageToken
-    } while (pageToken !== '')
-    return pages
+  getMatrix(): Promise<MatrixAnswer> {
+    return this.#questions.getMatrix()
   }
 
   /** Returns the current matrix, and each new one that replaces it. Stop with `break`. */
@@ -349,13 +307,6 @@ export class Client {
     })
   }
 
-  /** @throws TypeError if a credential would be sent to another machine in plaintext */
-  #checkRequest(check: AnyCheck, at?: string): ReturnType<typeof checkRequest> {
-    const request = checkRequest(check, at)
-    if (request.subject?.$case === 'credentials') this.#refuseIfExposed()
-    return request
-  }
-
   #refuseIfExposed(): void {
     if (this.#exposed) throw plaintextRefused(this.#address)
   }
@@ -395,18 +346,21 @@ export class Client {
   }
 
   #call<Request, Response>(
-    method: UnaryMethod<Request, Response>,
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
     request: Request,
     { signal, endsAtMs = Date.now() + this.#deadlineMs }: CallEnd = {},
   ): Promise<Response> {
     const answer = new Promise<Response>((resolve, reject) => {
-      const options = { deadline: endsAtMs }
+      const done = (error: ServiceError | null, response?: Response) => {
+        signal?.removeEventListener('abort', cancel)
+        if (error === null) resolve(response as Response)
+        else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
+      }
+      const [metadata, options] = [this.#presented.metadata, { deadline: endsAtMs }]
       const call = this.#open(() =>
-        method.call(this.#stub, request, this.#presented.metadata, options, (error, response) => {
-          signal?.removeEventListener('abort', cancel)
-          if (error === null) resolve(response as Response)
-          else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
-        }),
+        this.#stub.makeUnaryRequest(
+          ...([path, requestSerialize, responseDeserialize, request, metadata, options, done] as const),
+        ),
       )
       const cancel = () => call.cancel()
       signal?.addEventListener('abort', cancel)
@@ -414,17 +368,6 @@ export class Client {
     })
     return this.#follows ? aliveUntil(answer) : answer
   }
-}
-
-/** When a call ends without an answer. */
-interface CallEnd {
-  readonly signal?: AbortSignal | undefined
-  /** Default: after the deadline of the client. */
-  readonly endsAtMs?: number
-}
-
-function isRouted(check: AnyCheck | undefined): boolean {
-  return check !== undefined && 'request' in check && check.request !== undefined
 }
 
 function wrongNumberOfAnswers(expected: number, found: number): Error {
@@ -441,19 +384,6 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
     stream.once('drain', done).once('close', done)
   })
 }
-
-/**
- * Checks a token, because the error of grpc-js would show it.
- *
- * @throws TypeError that does not show the token
- */
-type UnaryMethod<Request, Response> = (
-  request: Request,
-  metadata: Metadata,
-  options: Partial<CallOptions>,
-  // In the types of grpc-js, the response is absent if there is an error.
-  callback: (error: ServiceError | null, response?: Response) => void,
-) => ClientUnaryCall
 
 /** The messages of a stream. Its errors become errors of the client. */
 async function* messagesOf<T>(stream: ClientReadableStream<T>, address: string): AsyncGenerator<T> {

@@ -1,5 +1,7 @@
 /** Administration: the calls of `DirectoryService` as methods that return promises. */
+import type { MethodDefinition } from '@grpc/grpc-js'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
+import type { MakeCall } from './questions.ts'
 
 type Service = typeof DirectoryServiceService
 type Request<Method extends keyof Service> = ReturnType<Service[Method]['requestDeserialize']>
@@ -13,14 +15,6 @@ export type DirectoryClient = {
   readonly [Method in keyof Service]: (request: Partial<Request<Method>>) => Promise<Response<Method>>
 }
 
-/** Makes one call, with the client's deadline, tokens and errors. */
-export type MakeCall = (
-  path: string,
-  serialize: (request: never) => Buffer,
-  deserialize: (bytes: Buffer) => unknown,
-  request: object,
-) => Promise<unknown>
-
 /** Builds the methods from the generated definition. */
 export function directoryClient(makeCall: MakeCall): DirectoryClient {
   return Object.fromEntries(
@@ -29,10 +23,7 @@ export function directoryClient(makeCall: MakeCall): DirectoryClient {
       (request: object) => {
         // Decoding zero bytes gives the message with every field empty.
         const empty = method.requestDeserialize(Buffer.alloc(0))
-        return makeCall(method.path, method.requestSerialize as never, method.responseDeserialize, {
-          ...empty,
-          ...request,
-        })
+        return makeCall(method as unknown as MethodDefinition<object, unknown>, { ...empty, ...request })
       },
     ]),
   ) as unknown as DirectoryClient

@@ -53,7 +53,9 @@ export class PortcullisError extends Error {
 }
 
 /** The used parts of an error of grpc-js. */
-type Failure = Pick<ServiceError, 'code' | 'details' | 'message'> & { readonly metadata?: Metadata }
+type Failure = Pick<ServiceError, 'code' | 'details' | 'message'> & {
+  readonly metadata?: Pick<Metadata, 'get'>
+}
 
 /** The error of a call of a client that was closed. */
 export function closedError(): PortcullisError {
@@ -125,7 +127,7 @@ const CONNECTION_FAILURES: readonly (readonly [RegExp, string])[] = [
 ]
 
 function detailsOf(
-  trailer: Metadata | undefined,
+  trailer: Failure['metadata'],
 ): Pick<PortcullisError, 'reason' | 'violations' | 'metadata'> {
   let reason = ''
   let metadata: Record<string, string> = {}

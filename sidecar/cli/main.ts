@@ -1,10 +1,9 @@
 /** Runs the command line: one command, its errors, its exit code. */
 import { type Command, CommanderError } from 'commander'
-import { addServeCommand } from './commands/serve.ts'
 import { emptyProgram, everyCommand } from './empty-program.ts'
 import { EXIT, failWith, guardOutput, isInterruption } from './terminal/errors.ts'
 import { COMPLETE, refuseEmptyValues } from './terminal/placeholders.ts'
-import { forbidColor } from './terminal/terminal.ts'
+import { forbidColor, processTerminal, type Terminal } from './terminal/terminal.ts'
 
 /**
  * Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2
@@ -19,11 +18,21 @@ export async function main([, , ...words]: readonly string[]): Promise<void> {
   await runCommand(await programFor(words), words, json)
 }
 
+/** The commands that programs run often: each is loaded alone. */
+const ALONE: Readonly<Record<string, () => Promise<(program: Command, terminal: Terminal) => void>>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+  check: async () => (await import('./commands/check.ts')).addCheckCommand,
+  health: async () => (await import('./commands/health.ts')).addHealthCommand,
+  issue: async () => (await import('./commands/issue.ts')).addIssueCommand,
+  token: async () => (await import('./commands/issue.ts')).addTokenCommand,
+}
+
 /** The program with the commands that these words can be about. */
-async function programFor([command]: readonly string[]): Promise<Command> {
-  if (command !== 'serve') return (await import('./program.ts')).buildProgram()
+async function programFor([command = '']: readonly string[]): Promise<Command> {
+  const add = Object.hasOwn(ALONE, command) ? await ALONE[command]?.() : undefined
+  if (add === undefined) return (await import('./program.ts')).buildProgram()
   const program = emptyProgram()
-  addServeCommand(program)
+  add(program, processTerminal)
   return program
 }
 

@@ -1,6 +1,10 @@
 /** Connecting to a sidecar, and reading secrets from files, so that no process list shows them. */
 import { join } from 'node:path'
-import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/index.ts'
+import { DEFAULT_ADDRESS } from '../../clients/typescript/default-address.ts'
+import type { DirectoryClient } from '../../clients/typescript/directory-client.ts'
+import type { Client } from '../../clients/typescript/index.ts'
+import { isThisMachine } from '../../clients/typescript/plaintext.ts'
+import { type Connection, type MakeCall, Questions } from '../../clients/typescript/questions.ts'
 import { type ListenAddress, parseAddress } from '../base/address.ts'
 import { FileTooLong, readAtMost } from '../base/bounded-file.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
@@ -12,32 +16,70 @@ import { tlsOf } from './tls.ts'
 /** The most that is read of a file or of standard input, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024
 
+export interface SidecarOptions extends ConnectionOptions {
+  readonly callerToken?: string | undefined
+  readonly iamToken?: string | undefined
+}
+
+/** The methods of a client that commands call. */
+export type Asked = Pick<Client, 'check' | 'issue' | 'revoke' | 'getMatrix'>
+
 /** Connects to the sidecar for as long as `work` takes. */
-export async function withClient<T>(
-  options: ConnectionOptions & {
-    readonly callerToken?: string | undefined
-    readonly iamToken?: string | undefined
-  },
-  work: (client: Client) => Promise<T>,
+export function withClient<T>(options: SidecarOptions, work: (client: Asked) => Promise<T>): Promise<T> {
+  return connected(
+    options,
+    (connection) => work(new Questions(connection)),
+    (client) => work(client),
+  )
+}
+
+/** The same for administration, whose calls take longer to load. */
+export function withDirectory<T>(
+  options: SidecarOptions,
+  work: (directory: DirectoryClient) => Promise<T>,
+): Promise<T> {
+  return connected(
+    options,
+    async ({ call }) =>
+      work((await import('../../clients/typescript/directory-client.ts')).directoryClient(call)),
+    ({ directory }) => work(directory),
+  )
+}
+
+/** The variables of the environment by which grpc-js finds a proxy. */
+const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy']
+
+/**
+ * @param directly over a connection that makes single calls
+ * @param throughProxy where grpc-js takes the proxy of the environment
+ */
+async function connected<T>(
+  options: SidecarOptions,
+  directly: (connection: Connection) => Promise<T>,
+  throughProxy: (client: Client) => Promise<T>,
 ): Promise<T> {
   const address = checkedAddress(options.address)
   const tls = tlsOf(options, address)
-  const settings = {
-    deadlineMs: options.deadline,
-    allowPlaintext: options.allowPlaintext === true,
-    ...(tls !== undefined && { tls }),
-    ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
-    ...(options.iamToken !== undefined && { iamToken: options.iamToken }),
+  const { deadline: deadlineMs, callerToken, iamToken } = options
+  const refuseIfExposed = () => {
+    const allowed = tls !== undefined || options.allowPlaintext === true || isThisMachine(address)
+    if (!allowed) throw plaintextError(address)
   }
-  let client: Client | undefined
-  try {
-    client = connect(address, settings)
-    return await work(client)
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'PLAINTEXT_REFUSED' ? plaintextError(address) : error
-  } finally {
-    client?.close()
+  if (callerToken !== undefined || iamToken !== undefined) refuseIfExposed()
+  const secrets = {
+    ...(callerToken !== undefined && { callerToken }),
+    ...(iamToken !== undefined && { iamToken }),
   }
+  if (tls !== undefined && !isThisMachine(address) && PROXIES.some((name) => process.env[name])) {
+    const { connect } = await import('../../clients/typescript/client.ts')
+    const client = connect(address, { deadlineMs, tls, ...secrets })
+    return throughProxy(client).finally(() => client.close())
+  }
+  const { UnaryCalls } = await import('./unary-calls.ts')
+  const calls = new UnaryCalls({ address, tls, deadlineMs, ...secrets })
+  const call: MakeCall = async ({ path, requestSerialize, responseDeserialize }, request) =>
+    responseDeserialize(await calls.call(path, requestSerialize(request)))
+  return directly({ call, refuseIfExposed }).finally(() => calls.close())
 }
 
 function plaintextError(address: string): Error {
@@ -49,7 +91,7 @@ function plaintextError(address: string): Error {
 /**
  * Ids of the APIs in the matrix of the sidecar, which may differ from ours. Empty where it does not answer.
  */
-export async function apisOf(client: Client): Promise<string[]> {
+export async function apisOf(client: Pick<Asked, 'getMatrix'>): Promise<string[]> {
   const { apis } = await client.getMatrix().catch(() => ({ apis: [] }))
   return apis.map(({ id }) => id)
 }

@@ -1,6 +1,5 @@
 /** TLS to a sidecar: the files of the options or of the environment, read and checked. */
 import { X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
 import type { ClientOptions } from '../../clients/typescript/index.ts'
 import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
@@ -93,7 +92,8 @@ function readTls(
     check(names.ca, ca, 'certificates in PEM', () => new X509Certificate(authorities))
   if (certificate !== undefined)
     check(names.cert, cert, 'a certificate in PEM, and its private key without a password', () =>
-      createSecureContext({ cert: certificate, key: tls.key }),
+      // Loaded here alone: it takes half as long to load as Node.
+      process.getBuiltinModule('node:tls').createSecureContext({ cert: certificate, key: tls.key }),
     )
   return tls
 }

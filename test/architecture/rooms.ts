@@ -329,6 +329,7 @@ export const ROOMS: readonly Room[] = [
       ...['sidecar/authority/hub/', 'sidecar/authority/upstream/', 'sidecar/rules/matrix-file/'],
       ...['sidecar/usecases/', 'sidecar/contract/', 'sidecar/signals/log/', 'sidecar/signals/decision-log/'],
       ...['sidecar/process/open/', 'sidecar/process/', 'sidecar/process/workers/'],
+      ...['sidecar/transports/http2/'],
       ...['sidecar/cli/terminal/', 'sidecar/cli/agent/', 'node:', 'commander'],
     ],
   },

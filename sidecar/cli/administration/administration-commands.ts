@@ -3,7 +3,6 @@
  * `administration-rows.ts`.
  */
 import type { Command } from 'commander'
-import type { Client } from '../../../clients/typescript/index.ts'
 import { addConfirmOption, confirm } from '../terminal/confirm.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { addConnectionOptions, addIdentityOptions } from '../terminal/output.ts'
@@ -52,11 +51,11 @@ async function administer(
   const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
     (value) => value ?? [],
   )
-  const { readIdentity, withClient } = await import('../sidecar-connection.ts')
+  const { readIdentity, withDirectory } = await import('../sidecar-connection.ts')
   const { printList, printRecords } = await import('./administration-output.ts')
-  await withClient({ ...options, ...readIdentity(options) }, async (client: Client) => {
-    await confirm(terminal, options, () => question?.(client.directory, values, options))
-    const answer = await call(client.directory, values, options)
+  await withDirectory({ ...options, ...readIdentity(options) }, async (directory) => {
+    await confirm(terminal, options, () => question?.(directory, values, options))
+    const answer = await call(directory, values, options)
     if (isListed(answer)) await printList(answer, options)
     else printRecords(answer, options)
   })

@@ -46,8 +46,8 @@ export function addAuditExportCommand(audit: Command): void {
 }
 
 async function exportAudit(account = '', options: ExportOptions): Promise<void> {
-  const { readIdentity, withClient } = await import('../sidecar-connection.ts')
-  await withClient({ ...options, ...readIdentity(options) }, async ({ directory }) => {
+  const { readIdentity, withDirectory } = await import('../sidecar-connection.ts')
+  await withDirectory({ ...options, ...readIdentity(options) }, async (directory) => {
     let pageToken = tokenAfter(options.after)
     do {
       const page = await directory.listAuditRecords({

@@ -1,5 +1,5 @@
 /** The work of `portcullis matrix shadow`, `promote` and `rollback`. It is loaded when one of them runs. */
-import type { Client } from '../../../../clients/typescript/index.ts'
+import type { DirectoryClient } from '../../../../clients/typescript/index.ts'
 import { compile } from '../../../../engine/index.ts'
 import {
   bearsOn,
@@ -15,7 +15,7 @@ import type {
   MatrixVersion,
 } from '../../../../proto/gen/portcullis/v1/directory.ts'
 import { columns } from '../../../base/text-table.ts'
-import { type IdentityOptions, readIdentity, withClient } from '../../sidecar-connection.ts'
+import { type IdentityOptions, readIdentity, withDirectory } from '../../sidecar-connection.ts'
 import { type ConfirmOptions, confirm } from '../../terminal/confirm.ts'
 import { CommandError, EXIT, usageError } from '../../terminal/errors.ts'
 import { type ConnectionOptions, counted, print, printJson } from '../../terminal/output.ts'
@@ -63,7 +63,7 @@ export interface RollBackOptions extends ShadowOptions, ConfirmOptions, GateOpti
 
 /** @throws CommandError, PortcullisError or Error */
 export async function showShadow(options: ShadowOptions): Promise<void> {
-  const rollout = await asking(options, ({ directory }) =>
+  const rollout = await asking(options, (directory) =>
     directory.getMatrixRollout({ matrices: !options.json }),
   )
   if (options.json) {
@@ -95,7 +95,7 @@ export async function showShadow(options: ShadowOptions): Promise<void> {
 export async function promote(options: PromoteOptions, terminal: Terminal): Promise<void> {
   const { reason, since, allow, json } = options
   const entries = allow === undefined ? [] : readAllowedFlips(allow)
-  await asking(options, async ({ directory }) => {
+  await asking(options, async (directory) => {
     const rollout = await directory.getMatrixRollout({ matrices: true })
     const { shadow, digest } = rollout
     if (shadow === undefined)
@@ -130,8 +130,7 @@ export async function rollBack(options: RollBackOptions, terminal: Terminal): Pr
   const entries = allow === undefined ? [] : readAllowedFlips(allow)
   const calls = options.offline
     ? (await import('./offline-rollout.ts')).withoutSidecar
-    : (_: RollBackOptions, work: (directory: RollBackCalls) => Promise<void>) =>
-        asking(options, ({ directory }) => work(directory))
+    : (_: RollBackOptions, work: (directory: RollBackCalls) => Promise<void>) => asking(options, work)
   await calls(options, async (directory) => {
     const now = await directory.getMatrixRollout({ matrices: false })
     const meant = toConfigured ? undefined : versionMeant(now.versions, now.digest, to)
@@ -249,8 +248,8 @@ function startsWith(digest: string, beginning: string): boolean {
   return digest.startsWith(beginning) || digest.startsWith(`sha256:${beginning}`)
 }
 
-function asking<T>(options: ShadowOptions, work: (client: Client) => Promise<T>): Promise<T> {
-  return withClient({ ...options, ...readIdentity(options) }, work)
+function asking<T>(options: ShadowOptions, work: (directory: DirectoryClient) => Promise<T>): Promise<T> {
+  return withDirectory({ ...options, ...readIdentity(options) }, work)
 }
 
 /** The matrix in force and another one, as `matrix diff` compares two files. */
