@@ -49,7 +49,7 @@ export type {
   TokenKind,
 } from './matrix.ts'
 export { namesMeant } from './meant.ts'
-export { withArticle, withCarriage } from './messages.ts'
+export { placesExpected, withArticle, withCarriage } from './messages.ts'
 export {
   type Carried,
   carriageOf,
@@ -57,6 +57,7 @@ export {
   firstPlace,
   placeFrom,
   placeName,
+  placeNamed,
   placesOf,
   schemeOf,
 } from './places.ts'

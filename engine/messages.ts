@@ -1,7 +1,7 @@
 /** One sentence for each reason: what is wrong, and what would be right. */
 import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
-import { type Carried, carriageOf, placesOf, schemeOf } from './places.ts'
+import { type Carried, carriageOf, placesAlone, placesOf, schemeOf } from './places.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
 
 /** The question that a message is about. */
@@ -87,6 +87,12 @@ function whatOpens(kinds: readonly TokenKind[], api: CompiledApi, it = `\`${api.
 /** A token of the kind and where it belongs, for a sentence: "a static token in `X-Token`". */
 export function withCarriage(kind: TokenKind): string {
   return `${withArticle(kind.title)} in ${oneOf(carriagesOf([kind]))}`
+}
+
+/** The places that a token of the kind can be asked for in, for a sentence that expects one of them. */
+export function placesExpected(kind: TokenKind): string {
+  const places = oneOf(carriagesOf(placesAlone(kind)))
+  return `a place of ${withArticle(kind.title)} that needs no other header: ${places}`
 }
 
 /** Where tokens of these kinds belong, each place once. */

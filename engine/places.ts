@@ -57,6 +57,26 @@ export function placeFrom(text: string): Place | undefined {
   }
 }
 
+/** The places that a token can be sent in alone: those that no other header must come with. */
+export function placesAlone(kind: Carried): readonly Place[] {
+  return placesOf(kind).filter((place) => place.with === undefined)
+}
+
+/**
+ * The place to send a token of the kind in, by its name: as {@link carriageOf} writes it, in letters of any
+ * case, with its prefix or without. `undefined`: the token cannot be sent there.
+ *
+ * @param name absent: the first place is meant
+ */
+export function placeNamed(kind: Carried, name: string | undefined): Place | undefined {
+  if (name === undefined) return firstPlace(kind)
+  const named = placeFrom(name)
+  if (named === undefined || named.with !== undefined) return undefined
+  return placesAlone(kind).find(
+    (place) => placeName(place) === placeName(named) && (named.prefix ?? place.prefix) === place.prefix,
+  )
+}
+
 /** Names a place among headers, in lower case: the header, the scheme in it, and the part of Basic. */
 export function placeName({ header, scheme, basic }: Place): string {
   return [header, schemeOf({ scheme, basic }), basic ?? '']

@@ -11,6 +11,8 @@ import {
   type Place,
   placeFrom,
   placeName,
+  placeNamed,
+  placesExpected,
   type TokenKind,
 } from '../../engine/index.ts'
 
@@ -57,6 +59,47 @@ test.each(['', 'X Token', 'X-Token:', 'Authorization: Bearer (user)', 'X-Token w
   '`%s` is not the text of a place',
   (text) => expect(placeFrom(text)).toBeUndefined(),
 )
+
+const MANY: TokenKind = {
+  ...KIND,
+  places: [
+    ...[{ header: 'Private-Token' }, { header: 'Authorization', scheme: 'Bearer', prefix: 'pat-' }],
+    ...[
+      { header: 'Authorization', basic: 'password' as const },
+      { header: 'X-Key', with: 'X-Mail' },
+    ],
+  ],
+}
+
+test.each<[name: string | undefined, header: string | undefined, value?: string]>([
+  [undefined, 'Private-Token', 'pat-1'],
+  ['Private-Token', 'Private-Token', 'pat-1'],
+  ['private-token', 'Private-Token', 'pat-1'],
+  ['Authorization: Bearer', 'Authorization', 'Bearer pat-1'],
+  ['authorization: bearer', 'Authorization', 'Bearer pat-1'],
+  ['Authorization: Bearer pat-…', 'Authorization', 'Bearer pat-1'],
+  ['Authorization: Basic (password)', 'Authorization', 'Basic OnBhdC0x'],
+  ['Authorization: Bearer other-…', undefined],
+  ['Authorization: Basic (user)', undefined],
+  ['Authorization: Basic', undefined],
+  ['Authorization', undefined],
+  ['X-Token', undefined],
+  ['', undefined],
+  // A token alone is half of what belongs there.
+  ['X-Key', undefined],
+  ['X-Key with X-Mail', undefined],
+  ['Private-Token with X-Mail', undefined],
+])('the place that is called `%s`', (name, header, value) => {
+  const place = placeNamed(MANY, name)
+  expect(place?.header).toBe(header)
+  if (place !== undefined) expect(fieldValue(place, 'pat-1')).toBe(value)
+})
+
+test('a refusal lists the places that a token can be sent in alone', () => {
+  expect(placesExpected(MANY)).toBe(
+    'a place of a personal token that needs no other header: `Private-Token`, `Authorization: Bearer pat-…` or `Authorization: Basic (password)`',
+  )
+})
 
 test('a compiled kind has the facts of its first place, and all of them', () => {
   const { tokenKinds, apis } = compile(matrixOf([KIND], {}))
