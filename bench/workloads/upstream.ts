@@ -111,6 +111,7 @@ export async function cachedIssues(load: GrpcLoad): Promise<Workload> {
         requester: { $case: 'profile', value: 'robot' },
         purpose: { $case: 'scope', value: scope },
         rejectedValue: '',
+        place: '',
       }).finish(),
     ),
   )

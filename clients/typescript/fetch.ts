@@ -14,6 +14,8 @@ export interface SendOptions {
   readonly api: string
   /** Name of the project, if the API accepts tokens of a project alone. */
   readonly project?: string
+  /** The place of the token's kind to send it in, such as `Authorization: Bearer`. Default: the first one. */
+  readonly place?: string
   /** The function that sends the requests. Default: `fetch` of the platform. */
   readonly fetch?: typeof fetch
 }
@@ -169,13 +171,14 @@ class Tokens {
   }
 
   async #issue(): Promise<Kept> {
-    const { profile, api, project } = this.#options
+    const { profile, api, project, place } = this.#options
     const { rejected } = this.#token
     const askedAtMs = CLOCK.now()
     const today = Date.now()
     const issued = await this.#client.issue({
       ...{ profile, apis: [api] },
       ...(project !== undefined && { project }),
+      ...(place !== undefined && { place }),
       ...(rejected !== undefined && { rejected }),
     })
     const leftMs =

@@ -120,13 +120,21 @@ export type IssueQuestion = (
       readonly rejected?: string
     }
 ) &
-  ({ readonly scope: Scope } | { readonly apis: readonly string[]; readonly project?: string })
+  ({ readonly scope: Scope } | { readonly apis: readonly string[]; readonly project?: string }) & {
+    /**
+     * The place of the kind to send it in, as the matrix writes it: `X-Api-Key`, `Authorization: Bearer` or
+     * `Authorization: Basic (password)`. Default: the first one.
+     */
+    readonly place?: string
+  }
 
 /** A token, and the header to send it in. */
 export interface IssuedToken {
   readonly header: string
   /** Before the token in that header, for example `Bearer`; empty: the token alone. */
   readonly scheme: string
+  /** The part of the credentials of Basic that the token is, if such a place was asked for. */
+  readonly basic?: 'user' | 'password' | undefined
   /** A secret. */
   readonly value: string
   /** The content of the header: the value, behind its scheme. A secret. */
@@ -328,6 +336,7 @@ export function issueRequest(question: IssueQuestion): wire.IssueRequest {
         ? { $case: 'scope', value: scopeMessage(question.scope, 'scope') }
         : { $case: 'apis', value: { apis: apiList(question.apis), project: question.project ?? '' } },
     rejectedValue: ('rejected' in question && question.rejected) || '',
+    place: question.place ?? '',
   }
 }
 
@@ -344,13 +353,15 @@ export function issuedToken({
   scope,
   conflicts,
   position: _position,
+  basic,
   ...rest
 }: wire.IssueResponse): IssuedToken {
+  const part = basic === '' ? {} : { basic: basic as 'user' | 'password' }
   return {
-    ...rest,
+    ...{ ...rest, ...part },
     issuedAt: timeOf(rest.issuedAt),
     expiresAt: timeOf(rest.expiresAt),
-    headerValue: fieldValue(rest, rest.value),
+    headerValue: fieldValue({ ...rest, ...part }, rest.value),
     scope: scopeValue(scope),
     conflicts: conflicts.map(conflictValue),
   }

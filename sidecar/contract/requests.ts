@@ -31,12 +31,14 @@ const APIS_MAX = 10_000
 export interface IssueQuestion {
   readonly requester: IssueRequester
   readonly purpose: Purpose
+  /** The place to send the token in, by its name; `undefined`: the first one. */
+  readonly place: string | undefined
   /** A token that an API has just refused. */
   readonly rejected: Secret | undefined
 }
 
 export function readIssueRequest(bytes: Uint8Array): IssueQuestion {
-  const { requester, purpose, rejectedValue } = decoded(bytes, wire.IssueRequest.decode)
+  const { requester, purpose, rejectedValue, place } = decoded(bytes, wire.IssueRequest.decode)
   const fields = decoded(bytes, fieldNumbers)
   const violations: FieldViolation[] = []
   const requireText = (field: string, value: string | undefined, expected: string) => {
@@ -73,6 +75,7 @@ export function readIssueRequest(bytes: Uint8Array): IssueQuestion {
       purpose.$case === 'scope'
         ? { type: 'scope', scope: scopeOf(purpose.value) as Scope }
         : { type: 'apis', apis: purpose.value.apis, project: purpose.value.project || undefined },
+    place: place || undefined,
     rejected: rejectedValue === '' ? undefined : new Secret(rejectedValue),
   }
 }

@@ -223,6 +223,7 @@ function encodeIssued(issued: Issued, position?: Position, basis = ''): Buffer {
   return encode(wire.IssueResponse, {
     header: issued.header,
     scheme: issued.scheme,
+    basic: issued.basic ?? '',
     value: issued.value.reveal(),
     kind: issued.kind,
     scope: scopeMessage(issued.scope),

@@ -29,7 +29,7 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
   const { callers, changes, basis, intake, forCall } = services
   return {
     issue: (request, context) => {
-      const { requester, purpose, rejected } = readIssueRequest(request)
+      const { requester, purpose, place, rejected } = readIssueRequest(request)
       const presented = presentedIn(context, reachable)
       const traced = { from: presented.from, requestId: presented.requestId }
       if (requester.type === 'password') {
@@ -45,7 +45,7 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
           login,
           async () => {
             await intake.turn(nameOfConnection(context), presented)
-            return issue(forCall(), { requester, purpose, from })
+            return issue(forCall(), { requester, purpose, place, from })
           },
           { position: changes.latest(), basis: basis(forCall().engine).name },
         )
@@ -62,6 +62,7 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
         return issue(forCall(), {
           requester: { ...requester, caller },
           purpose,
+          place,
           from: undefined,
           rejected,
         })

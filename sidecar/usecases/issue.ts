@@ -5,7 +5,11 @@ import {
   type CompiledKind,
   type Engine,
   type NamedConflict,
+  type Place,
+  placeNamed,
+  placesExpected,
   type Scope,
+  schemeOf,
   withArticle,
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
@@ -28,8 +32,7 @@ export type Purpose =
   | { readonly type: 'apis'; readonly apis: readonly string[]; readonly project: string | undefined }
 
 /** A token, how to send it, and what the source says against it. */
-export interface Issued {
-  readonly header: string
+export interface Issued extends Pick<Place, 'header' | 'basic'> {
   /** Before the token in that header; empty: the token alone. */
   readonly scheme: string
   readonly value: Secret
@@ -48,6 +51,8 @@ export interface IssueRequest {
     | { readonly type: 'password'; readonly login: PasswordRequester }
     | { readonly type: 'profile'; readonly name: string; readonly caller: ProfileCaller | undefined }
   readonly purpose: Purpose
+  /** The place to send it in, by its name; `undefined`: the first one of its kind. */
+  readonly place?: string | undefined
   /**
    * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A
    * requester with a password gets a new token anyway.
@@ -62,20 +67,19 @@ export interface IssueRequest {
  * always a new one.
  *
  * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token without a holder
- *   (§4.2)
+ *   (§4.2), or no token of the kind is sent in the place
  */
 export function issue(services: Issuing, request: IssueRequest): MaybePromise<Issued> {
-  const { purpose, rejected } = request
+  const { purpose, place, rejected } = request
   const source = sourceOf(services, request)
-  const choice = choiceFor(services.engine, purpose, source.projects !== undefined)
-  const { kind, conflicts } = choice
+  const choice = choiceFor(services.engine, purpose, place, source.projects !== undefined)
+  const { kind, sentIn, conflicts } = choice
   const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, source.account, purpose)
 
   if (kind.obtained.by !== 'issue') {
     if (source.staticToken === undefined || kind.obtained.by === 'elsewhere') throw notIssuable(kind)
     return {
-      header: kind.header,
-      scheme: kind.scheme ?? '',
+      ...sentIn,
       value: source.staticToken,
       kind: kind.id,
       scope,
@@ -108,6 +112,8 @@ function sourceOf(
 /** The kind of token for a purpose, and what the source says against it. */
 interface Choice {
   readonly kind: CompiledKind
+  /** How it is sent. */
+  readonly sentIn: Pick<Issued, 'header' | 'scheme' | 'basic'>
   readonly conflicts: readonly NamedConflict[]
 }
 
@@ -117,17 +123,22 @@ const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
 /** Most choices that are remembered of an engine. Lists of APIs come from clients. */
 const CHOICES_MAX = 1_000
 
-function keyOf(purpose: Purpose, projectsOnly: boolean): string {
+function keyOf(purpose: Purpose, place: string | undefined, projectsOnly: boolean): string {
   // Survives: `purpose.scope.project === undefined` → `purpose.scope.project !== undefined`. The two keys are
   // exchanged, and still two.
-  if (purpose.type === 'scope') return String(purpose.scope.project === undefined)
+  if (purpose.type === 'scope') return `${purpose.scope.project === undefined} ${place}`
   // Survives: `purpose.project === undefined` → `purpose.project !== undefined`. The two keys are exchanged,
   // and still two.
-  return JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+  return JSON.stringify([purpose.project === undefined, projectsOnly, place, ...purpose.apis])
 }
 
-function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Choice {
-  const key = keyOf(purpose, projectsOnly)
+function choiceFor(
+  engine: Engine,
+  purpose: Purpose,
+  place: string | undefined,
+  projectsOnly: boolean,
+): Choice {
+  const key = keyOf(purpose, place, projectsOnly)
   const choices = CHOICES.get(engine) ?? new Map<string, Choice>()
   const known = choices.get(key)
   if (known !== undefined) return known
@@ -137,10 +148,17 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
       : kindForApis(engine, purpose, projectsOnly)
   // Survives: `[]` → `["Stryker was here"]`. No conflict bears on an API that is not there.
   const cells = purpose.type === 'scope' ? [] : purpose.apis
-  const choice = { kind, conflicts: conflictsBearingOn(engine, kind, cells) }
+  const choice = { kind, sentIn: sentIn(kind, place), conflicts: conflictsBearingOn(engine, kind, cells) }
   if (choices.size >= CHOICES_MAX) choices.clear()
   CHOICES.set(engine, choices.set(key, choice))
   return choice
+}
+
+/** @throws CallError that lists the places of the kind */
+function sentIn(kind: CompiledKind, name: string | undefined): Choice['sentIn'] {
+  const place = placeNamed(kind, name)
+  if (place === undefined) throw invalidArgument({ field: 'place', expected: placesExpected(kind) })
+  return { header: place.header, scheme: schemeOf(place), basic: place.basic }
 }
 
 /** The answers for tokens that are given again, by the choice that they were given for. */
@@ -154,9 +172,9 @@ function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
   if (known !== undefined) return known
   const { value, token } = issuedToken
   const { tokenId, scope, issuedAtMs, expiresAtMs } = token
-  const { kind, conflicts } = choice
+  const { kind, sentIn, conflicts } = choice
   const issued: Issued = {
-    ...{ header: kind.header, scheme: kind.scheme ?? '', value, kind: kind.id, scope },
+    ...{ ...sentIn, value, kind: kind.id, scope },
     ...{ tokenId, issuedAtMs, expiresAtMs, conflicts },
   }
   const answers = ISSUED.get(issuedToken) ?? new WeakMap<Choice, Issued>()
@@ -172,7 +190,7 @@ const THIS_MACHINE = { source: { type: 'this_machine' } } as const
  *
  * @param projectsOnly whether a token for the whole account would be refused
  */
-function kindForApis(
+export function kindForApis(
   engine: Engine,
   { apis, project }: Extract<Purpose, { type: 'apis' }>,
   projectsOnly: boolean,

@@ -72,6 +72,19 @@ describe('issue and check', () => {
     })
   })
 
+  test('the place of a token may be chosen', async () => {
+    const placed = (place: string, command = ISSUE) => portcullis([...command, '--place', place])
+    expect((await placed('x-auth-token')).stdout).toMatch(/^X-Auth-Token: eyJ/)
+    expect((await placed('X-Auth-Token', ['token', '--header', ...ISSUE.slice(1)])).stdout).toMatch(
+      /^X-Auth-Token: eyJ/,
+    )
+    const refused = await placed('Authorization: Bearer')
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain(
+      'place: expected a place of an account-scoped IAM token that needs no other header: `X-Auth-Token`',
+    )
+  })
+
   test.each<[claim: string, args: string[], code: number, answer: object]>([
     ['a claim that is allowed', ['reports', ...CLAIM], 0, { allowed: true, verified: false }],
     ['a genuine static token', ['reports', '-H', `X-Token: ${staticToken}`], 0, { verified: true }],

@@ -68,6 +68,7 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
     usage('--project: expected only with --kind; the owner of the resource is --target-project'),
   ],
   [[...ISSUE, '--project', ''], usage('--project: expected the name of a project')],
+  [[...ISSUE, '--place', ''], usage('--place: expected a place of a token')],
   [[...ISSUE, '--api', 'balance', '--api', ''], usage('--api: expected the id of an API')],
   [['issue', '--account', '', '--user', 'a'], usage('--account: expected the number of an account')],
   [['check', 'balance', '-H', ''], usage("--header: expected 'NAME: VALUE', or @FILE with one a line")],

@@ -113,6 +113,12 @@ test('without a token nothing is sent', async () => {
   expect(seen).toEqual([])
 })
 
+test('the place of the token may be chosen', async () => {
+  const sent = (place: string) => credentialFetch(client, { profile: 'job', api: 'iam', place })(api)
+  expect((await sent('x-auth-token')).status).toBe(200)
+  await expect(sent('X-Token')).rejects.toThrow('place: expected a place of ')
+})
+
 describe('redirects', () => {
   test('without end are an error', async () => {
     const origin = await serving('origin', (_request, response) =>

@@ -3,7 +3,7 @@
  * `test/contract/issue.test.ts` asks over the wire who gets which.
  */
 import { expect, test, vi } from 'vitest'
-import type { Engine, Scope, TokenKind } from '../../engine/index.ts'
+import { compile, type Engine, type Scope, type TokenKind } from '../../engine/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
 import { kindForScope } from '../../sidecar/authority/kind-of-scope.ts'
@@ -197,6 +197,47 @@ test('a token of the configuration says what is known of it', async () => {
   })
   expect(await byProfile(forApis('given'), profile)).toMatchObject({ header: 'X-given', scheme: 'Key' })
   expect(asked).toEqual([])
+})
+
+const PLACES = [{ header: 'X-A' }, { header: 'B', scheme: 'Key' }, { header: 'B', basic: 'user' as const }]
+const WITH_PLACES = compile<string, string>({
+  ...{ title: 'places', apis: [api('whole'), api('fixed'), named('both', 'whole+fixed')] },
+  tokenKinds: [
+    { ...WHOLE, header: undefined, scheme: undefined, places: PLACES },
+    { ...GIVEN, id: 'fixed', header: undefined, scheme: undefined, places: PLACES.slice(0, 2) },
+  ],
+})
+
+test.each<[place: string | undefined, apis: string, sentIn: object | string]>([
+  [undefined, 'whole', { header: 'X-A', scheme: '', basic: undefined }],
+  ['X-A', 'whole', { header: 'X-A', scheme: '', basic: undefined }],
+  ['B: Key', 'whole', { header: 'B', scheme: 'Key', basic: undefined }],
+  ['b: Basic (user)', 'both', { header: 'B', scheme: 'Basic', basic: 'user' }],
+  ['B: Key', 'fixed', { header: 'B', scheme: 'Key', basic: undefined }],
+  [
+    'X-B',
+    'whole',
+    'INVALID_ARGUMENT: place: expected a place of a whole token that needs no other header: `X-A`, `B: Key` or `B: Basic (user)`',
+  ],
+  [
+    'B: Basic (user)',
+    'fixed',
+    'INVALID_ARGUMENT: place: expected a place of a given token that needs no other header: `X-A` or `B: Key`',
+  ],
+])('in the place %s for %s a token is sent as %j', async (place, apis, sentIn) => {
+  const { profile } = profileWith({ staticToken: STATIC })
+  const ask = (chosen: string | undefined) =>
+    outcomeOf(() =>
+      issue(services(WITH_PLACES, profile), {
+        requester: { type: 'profile', name: 'job', caller: JOB },
+        ...{ purpose: forApis(apis), place: chosen, from: undefined },
+      }),
+    )
+  const issued = await ask(place)
+  if (typeof sentIn === 'string') expect(issued).toBe(sentIn)
+  else expect(issued).toMatchObject(sentIn)
+  // The answer for another place is another one.
+  expect(await ask(undefined)).toMatchObject({ header: 'X-A', scheme: '' })
 })
 
 test.each<[purpose: Purpose, conflicts: string[]]>([

@@ -22,6 +22,7 @@ export async function issueAt(
     requester: { $case: 'password', value: { userName, account, password: password.reveal() } },
     purpose: { $case: 'scope', value: { account: scope.account, project: scope.project ?? '' } },
     rejectedValue: '',
+    place: '',
   }).finish()
   const answer = await line.forward(ISSUE, Buffer.from(request), presented)
   return readAnswer(answer, (bytes) => issuedOf(wire.IssueResponse.decode(new BinaryReader(bytes))))

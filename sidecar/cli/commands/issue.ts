@@ -25,6 +25,7 @@ interface IssueOptions extends ConnectionOptions {
   readonly rejectedFile?: string
   readonly project?: string
   readonly api?: readonly string[]
+  readonly place?: string
   readonly value?: boolean
   readonly header?: boolean
   readonly execCredential?: boolean
@@ -99,6 +100,10 @@ function addRequestOptions(command: Command): Command {
     )
     .option('--project <project>', 'obtain a token for this project (default: for the account)')
     .option('--api <api>', 'obtain a token that opens this API; repeat for several', collect)
+    .option(
+      '--place <place>',
+      'send it in this place of its kind, as `matrix` writes it: "X-Api-Key" or "Authorization: Bearer" (default: the first)',
+    )
 }
 
 async function obtain(options: IssueOptions): Promise<IssuedToken> {
@@ -140,7 +145,7 @@ type Readers = Pick<
 >
 
 function questionOf(options: IssueOptions, readers: Readers): IssueQuestion {
-  const { account, user, profile, project, api, rejectedFile } = options
+  const { account, user, profile, project, api, place, rejectedFile } = options
   if ((user === undefined) === (profile === undefined))
     throw usageError('expected either --user with --account, or --profile')
   if (account === undefined && (user !== undefined || api === undefined))
@@ -150,14 +155,20 @@ function questionOf(options: IssueOptions, readers: Readers): IssueQuestion {
     throw usageError('--rejected-file: expected --profile with it')
   const rejected =
     rejectedFile === undefined ? undefined : readers.readTokenLine('--rejected-file', rejectedFile)
+  const placed = place === undefined ? {} : { place }
   const requester =
     user === undefined
       ? { profile: profile ?? '', ...(rejected !== undefined && { rejected }) }
       : {
           password: { userName: user, account: account ?? '', password: passwordOf(options, readers) },
         }
-  if (api !== undefined) return { ...requester, apis: api, ...(project !== undefined && { project }) }
-  return { ...requester, scope: { account: account ?? '', ...(project !== undefined && { project }) } }
+  if (api !== undefined)
+    return { ...requester, ...placed, apis: api, ...(project !== undefined && { project }) }
+  return {
+    ...requester,
+    ...placed,
+    scope: { account: account ?? '', ...(project !== undefined && { project }) },
+  }
 }
 
 function passwordOf({ passwordFile }: IssueOptions, { readSecretLine, secretOfVariable }: Readers): string {

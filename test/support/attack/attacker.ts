@@ -114,6 +114,7 @@ else if (attack.type === 'logins') {
           },
           purpose: { $case: 'scope', value: { account, project: '' } },
           rejectedValue: '',
+          place: '',
         }
         await counted((done) => client.issue(request, done))
       }
