@@ -11,6 +11,7 @@ export interface ConfiguredRoute {
   readonly api: string
   readonly profile: string
   readonly project: string | undefined
+  readonly place: string | undefined
   readonly callers: ReadonlySet<string> | 'anyone'
   /** PEM. */
   readonly ca: string | undefined
@@ -59,6 +60,7 @@ export function readRoutes(config: Config, profiles: ReadonlySet<string>): Confi
       api: route.api,
       profile: route.profile,
       project: route.project,
+      place: route.place,
       callers: typeof route.callers === 'string' ? ('anyone' as const) : new Set(route.callers),
       ca: route.ca === undefined ? undefined : readCertificates(`${at}.ca`, route.ca, problems),
       timeoutMs: route.timeout_ms ?? TIMEOUT_MS,

@@ -19,9 +19,7 @@ export interface RouteSettings {
    */
   readonly trustedHops: number
   /** The profile whose credential takes the place of the client's. */
-  readonly credential:
-    | { readonly profile: string; readonly api: string | undefined; readonly project: string | undefined }
-    | undefined
+  readonly credential: (Omit<Replacement, 'api'> & { readonly api: string | undefined }) | undefined
 }
 
 /** The question about a request. */
@@ -37,7 +35,7 @@ export type PolicyRefusal = Exclude<RouteMatch, { readonly refused: undefined }>
 
 const KEYS = [
   ...(['api', 'account', 'project', 'trusted_hops'] as const),
-  ...(['credential_profile', 'credential_api', 'credential_project'] as const),
+  ...(['credential_profile', 'credential_api', 'credential_project', 'credential_place'] as const),
 ] as const
 
 type Key = (typeof KEYS)[number]
@@ -69,11 +67,12 @@ export function readRouteSettings(
   }
   for (const name of KEYS) expect(values[name] !== '', name, 'a value that is not empty')
   const { api, account, project, trusted_hops = '0', credential_profile: profile } = values
-  const { credential_api, credential_project } = values
+  const { credential_api, credential_project, credential_place } = values
   expect(project === undefined || account !== undefined, 'account', 'the account of the project')
   const hops = /^\d{1,2}$/.test(trusted_hops) ? Number(trusted_hops) : Number.POSITIVE_INFINITY
   expect(hops <= HOPS_MAX, 'trusted_hops', `a number from 0 to ${HOPS_MAX}`)
-  const named = profile !== undefined || (credential_api ?? credential_project) === undefined
+  const named =
+    profile !== undefined || (credential_api ?? credential_project ?? credential_place) === undefined
   expect(named, 'credential_profile', 'the name of a profile')
   if (violations.length > 0) throw invalidFields(violations)
   return {
@@ -82,7 +81,9 @@ export function readRouteSettings(
     target: account === undefined ? undefined : { account, project },
     trustedHops: hops,
     credential:
-      profile === undefined ? undefined : { profile, api: credential_api, project: credential_project },
+      profile === undefined
+        ? undefined
+        : { profile, api: credential_api, project: credential_project, place: credential_place },
   }
 }
 

@@ -19,6 +19,8 @@ export interface Replacement {
   readonly api: string
   /** Project of the token, for kinds that need one. */
   readonly project: string | undefined
+  /** Place that the token is sent in, by its name; `undefined`: the first one of its kind. */
+  readonly place?: string | undefined
 }
 
 export interface ProxiedRequest extends CredentialsQuestion {

@@ -2,12 +2,19 @@
  * The credential that goes out with a request of an egress route: the route must be open to the caller, and
  * the matrix must let the credential pass.
  */
-import type { Decision, Engine, TokenKind } from '../../engine/index.ts'
+import {
+  type CompiledKind,
+  type Decision,
+  type Engine,
+  placeNamed,
+  placesExpected,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Callers } from './callers.ts'
-import { type Issued, type Issuing, issue } from './issue.ts'
+import { type Issued, type Issuing, issue, kindForApis } from './issue.ts'
 import type { ProfileCaller } from './profiles.ts'
 
 /** The permitted use of a route, and its callers. The operator writes it down in the configuration. */
@@ -19,6 +26,8 @@ export interface Passage {
   readonly profile: string
   /** Project of the token, for kinds that need one. */
   readonly project: string | undefined
+  /** Place that the token is sent in, by its name; `undefined`: the first one of its kind. */
+  readonly place?: string | undefined
   /** Names of the callers who may use the route; `anyone`: every client that reaches the listener. */
   readonly callers: ReadonlySet<string> | 'anyone'
 }
@@ -70,7 +79,7 @@ export function outgoing(services: Issuing, passage: Passage, rejected?: Secret)
  */
 export function credentialFor(
   services: Issuing,
-  { api, profile, project }: Pick<Passage, 'api' | 'profile' | 'project'>,
+  { api, profile, project, place }: Pick<Passage, 'api' | 'profile' | 'project' | 'place'>,
   caller: ProfileCaller | undefined,
   rejected?: Secret,
 ): MaybePromise<Outgoing> {
@@ -81,6 +90,7 @@ export function credentialFor(
     requester: { type: 'profile', name: profile, caller },
     // Survives: `'apis'` → `""`. A wish that is not for a scope is for APIs.
     purpose: { type: 'apis', apis: [api], project },
+    place,
     from: undefined,
     rejected,
   })
@@ -93,16 +103,23 @@ export function credentialFor(
   })
 }
 
+/** The facts of a profile that decide which tokens it gives. */
+interface ProfileFacts {
+  readonly hasStaticToken: boolean
+  /** Whether it is limited to projects. */
+  readonly projectsOnly: boolean
+}
+
 /**
- * The faults of the routes under this matrix: an unknown API, or no token that could ever open it.
+ * The faults of the routes under this matrix: an unknown API, no token that could ever open it, or a place
+ * that none is sent in.
  *
- * @param hasStaticToken whether a profile has a static token
- * @returns the place in the configuration, and the expected value there
+ * @returns the key in the configuration, and the expected value there
  */
 export function routeProblems(
   engine: Engine,
   passages: readonly Passage[],
-  hasStaticToken: (profile: string) => boolean,
+  factsOf: (profile: string) => ProfileFacts,
 ): string[] {
   return passages.flatMap((passage, index) => {
     const at = `egress.routes[${index}]`
@@ -110,15 +127,32 @@ export function routeProblems(
     if (api === undefined) return [`${at}.api: expected the id of an API of the matrix`]
     const kinds = api.accepted.map(({ kind }) => engine.tokenKinds.get(kind) as TokenKind)
     const issued = kinds.filter(({ obtained }) => obtained.by === 'issue')
-    if (issued.length === 0 && kinds.length > 0 && !hasStaticToken(passage.profile))
+    const { hasStaticToken, projectsOnly } = factsOf(passage.profile)
+    if (issued.length === 0 && kinds.length > 0 && !hasStaticToken)
       return [`${at}.profile: expected a profile with a static token, because the API accepts no other token`]
     const everyNeedsProject = issued.length > 0 && issued.every(({ scopeLevel }) => scopeLevel === 'project')
     if (everyNeedsProject && passage.project === undefined)
       return [
         `${at}.project: expected the name of a project, because every token that the API accepts is bound to one`,
       ]
-    return []
+    const sent = kindSent(engine, passage, projectsOnly)
+    if (sent === undefined || placeNamed(sent, passage.place) !== undefined) return []
+    return [`${at}.place: expected ${placesExpected(sent)}`]
   })
+}
+
+/** The kind that a route sends; `undefined`: all of its requests are refused, each with the reason. */
+function kindSent(
+  engine: Engine,
+  { api, project }: Passage,
+  projectsOnly: boolean,
+): CompiledKind | undefined {
+  try {
+    return kindForApis(engine, { type: 'apis', apis: [api], project }, projectsOnly)
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return undefined
+  }
 }
 
 /** Why no token opens the API: it is unknown, strict mode denies it, or it accepts no kind. */

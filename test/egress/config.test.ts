@@ -139,6 +139,11 @@ describe('under the matrix', () => {
       { api: 'reports' },
       '.profile: expected a profile with a static token, because the API accepts no other token',
     ],
+    [
+      'a place that the token has not',
+      { place: 'Authorization: Bearer' },
+      '.place: expected a place of an account-scoped IAM token that needs no other header: `X-Auth-Token`',
+    ],
   ])('%s is refused', async (_claim, route, problem) => {
     const { folder, config } = await egressConfig([{ url: 'http://127.0.0.1:1/', ...route }])
     await expect(runSidecar({ folder, config })).rejects.toThrow(`egress.routes[0]${problem}`)

@@ -59,6 +59,7 @@ describe('the credential of a profile', () => {
   >([
     ['an unknown Envoy', context, undefined, 500, 'CALLER_TOKEN_MISSING'],
     ['a caller without the profile', context, OTHER_TOKEN, 500, 'PROFILE_NOT_ALLOWED'],
+    ['an unknown place', { ...context, credential_place: 'X-Token' }, ENVOY_TOKEN, 500, 'INVALID_ARGUMENT'],
     ['an API that is not there', { ...context, credential_api: 'nosuch' }, ENVOY_TOKEN, 403, 'UNKNOWN_API'],
   ])('%s gets none, and the request does not pass', async (_who, settings, callerToken, status, reason) => {
     const wishes = callerToken === undefined ? {} : { callerToken }

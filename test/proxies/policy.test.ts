@@ -10,6 +10,7 @@ const alone = (settings: Readonly<Record<string, string>>) => policyOf(read(sett
 const WHOLE = {
   ...{ api: 'balance', account: '1', project: 'alpha', trusted_hops: '2' },
   ...{ credential_profile: 'gateway', credential_api: 'cloud-quotas', credential_project: 'beta' },
+  credential_place: 'Authorization: Bearer',
 }
 
 test('the whole policy', () => {
@@ -18,7 +19,10 @@ test('the whole policy', () => {
     refused: undefined,
     api: 'balance',
     target: { account: '1', project: 'alpha' },
-    replacement: { profile: 'gateway', api: 'cloud-quotas', project: 'beta' },
+    replacement: {
+      ...{ profile: 'gateway', api: 'cloud-quotas', project: 'beta' },
+      place: 'Authorization: Bearer',
+    },
   })
 })
 
@@ -42,7 +46,7 @@ test.each<[what: string, settings: Record<string, string>, message: string]>([
   [
     'a misspelt name, which is not repeated',
     { api: 'balance', acount: '1' },
-    'at: expected no other names than api, account, project, trusted_hops, credential_profile, credential_api, credential_project',
+    'at: expected no other names than api, account, project, trusted_hops, credential_profile, credential_api, credential_project, credential_place',
   ],
   [
     'a project without its account',
@@ -57,6 +61,11 @@ test.each<[what: string, settings: Record<string, string>, message: string]>([
   [
     'an unknown credential',
     { api: 'balance', account: '1', credential_project: 'beta' },
+    'at.credential_profile: expected the name of a profile',
+  ],
+  [
+    'a place without a credential',
+    { api: 'balance', account: '1', credential_place: 'X-Token' },
     'at.credential_profile: expected the name of a profile',
   ],
   ...['-1', '1.5', '17', 'two', '100', ' 1'].map((hops): [string, Record<string, string>, string] => [
@@ -77,7 +86,7 @@ test('of any number of faults a few are named', () => {
   const fault = 'at: expected no other names than '
   const count = (text: string) => text.split(fault).length - 1
   expect(() => readRouteSettings(many, 'at')).toThrow(
-    expect.objectContaining({ message: expect.toSatisfy((text: string) => count(text) === 8) }),
+    expect.objectContaining({ message: expect.toSatisfy((text: string) => count(text) === 9) }),
   )
 })
 

@@ -10,7 +10,16 @@ import { Callers } from '../../sidecar/usecases/callers.ts'
 import { admit, isRenewable, outgoing, type Passage, routeProblems } from '../../sidecar/usecases/egress.ts'
 import type { Issued, Issuing } from '../../sidecar/usecases/issue.ts'
 import type { Profile } from '../../sidecar/usecases/profiles.ts'
-import { ENGINE, named, PROFILE_ACCOUNT, profileWith, STRICT } from '../support/sidecar/four-kinds.ts'
+import {
+  api,
+  ENGINE,
+  named,
+  PART,
+  PROFILE_ACCOUNT,
+  profileWith,
+  STRICT,
+  WHOLE,
+} from '../support/sidecar/four-kinds.ts'
 import { outcomeOf } from '../support/sidecar/services.ts'
 
 /** No user logs in by password, so no authority is asked. */
@@ -109,22 +118,57 @@ test.each<[api: string, withProject: string[], withoutProject: string[], withSta
   ['shut', [], [], []],
 ])('the problems of a route to %s', (name, withProject, withoutProject, withStaticToken) => {
   const problems = (project: string | undefined, hasStaticToken: boolean) =>
-    routeProblems(
-      ENGINE,
-      [{ ...PASSAGE, api: name, project }],
-      (profile) => profile === 'job' && hasStaticToken,
-    )
+    routeProblems(ENGINE, [{ ...PASSAGE, api: name, project }], (profile) => ({
+      hasStaticToken: profile === 'job' && hasStaticToken,
+      projectsOnly: false,
+    }))
   expect(problems('alpha', false)).toEqual(withProject)
   expect(problems(undefined, false)).toEqual(withoutProject)
   expect(problems(undefined, true)).toEqual(withStaticToken)
 })
 
+const WITH_PLACES = compile<string, string>({
+  title: 'places',
+  tokenKinds: [
+    {
+      ...WHOLE,
+      header: undefined,
+      scheme: undefined,
+      places: [{ header: 'X-A' }, { header: 'B', scheme: 'Key' }],
+    },
+    PART,
+  ],
+  apis: [api('whole+part')],
+})
+const NO_PLACE = (kind: string, places: string) => [
+  `egress.routes[0].place: expected a place of a ${kind} token that needs no other header: ${places}`,
+]
+
+test.each<[place: string, anyScope: string[], forProjects: string[]]>([
+  ['X-A', [], NO_PLACE('part', '`X-part`')],
+  ['B: Key', [], NO_PLACE('part', '`X-part`')],
+  ['X-part', NO_PLACE('whole', '`X-A` or `B: Key`'), []],
+  ['X-B', NO_PLACE('whole', '`X-A` or `B: Key`'), NO_PLACE('part', '`X-part`')],
+])('the place %s must be one of the kind that the route sends', (place, anyScope, forProjects) => {
+  const facts = [
+    [false, undefined, anyScope],
+    [true, 'alpha', forProjects],
+  ] as const
+  for (const [projectsOnly, project, expected] of facts) {
+    const passage = { ...PASSAGE, api: 'whole+part', project, place }
+    expect(routeProblems(WITH_PLACES, [passage], () => ({ hasStaticToken: false, projectsOnly }))).toEqual(
+      expected,
+    )
+  }
+})
+
 test('each problem names the place of its route', () => {
   const passages = ['whole', 'none', 'part'].map((each) => ({ ...PASSAGE, api: each, project: undefined }))
-  expect(routeProblems(ENGINE, passages, () => false).map((each) => each.slice(0, 24))).toEqual([
-    'egress.routes[1].api: ex',
-    'egress.routes[2].project',
-  ])
+  expect(
+    routeProblems(ENGINE, passages, () => ({ hasStaticToken: false, projectsOnly: false })).map((each) =>
+      each.slice(0, 24),
+    ),
+  ).toEqual(['egress.routes[1].api: ex', 'egress.routes[2].project'])
 })
 
 test('a credential from the configuration cannot be renewed', () => {

@@ -116,6 +116,14 @@ test.each<[api: string, engine: Engine, reason: string]>([
   })
 })
 
+test('the place of the token may be chosen', async () => {
+  const inPlace = (place: string) => ask('genuine', { ...REPLACEMENT, place })
+  expect(await inPlace('x-part')).toMatchObject({ credential: { header: 'X-part' } })
+  expect(await inPlace('X-other')).toMatchObject({
+    refusal: 'INVALID_ARGUMENT: place: expected a place of a part token that needs no other header: `X-part`',
+  })
+})
+
 test.each<[claim: string, caller: Caller | undefined, refusal: string]>([
   [
     'is unknown',

@@ -33,9 +33,12 @@ export interface ReadEgress {
 export function readEgress(config: Config, profiles: ReadonlySet<string>): ReadEgress {
   egressAddressOf(config.egress.address)
   const routes = readRoutes(config, profiles)
-  const hasStaticToken = (name: string) => config.profiles?.[name]?.static_token_file !== undefined
+  const factsOf = (name: string) => {
+    const { static_token_file, projects } = config.profiles?.[name] ?? {}
+    return { hasStaticToken: static_token_file !== undefined, projectsOnly: projects !== undefined }
+  }
   return {
-    problemsUnder: (engine) => routeProblems(engine, routes, hasStaticToken),
+    problemsUnder: (engine) => routeProblems(engine, routes, factsOf),
     openerFor: (services) => openerFor(services, routes, config.egress.max_header_bytes),
   }
 }
