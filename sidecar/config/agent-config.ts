@@ -17,6 +17,8 @@ export type TokenPurpose =
 export interface AgentToken {
   readonly profile: string
   readonly purpose: TokenPurpose
+  /** The place to send it in, by its name; `undefined`: the first one of its kind. */
+  readonly place?: string | undefined
   /** Absolute path. */
   readonly file: string
   readonly format: TokenFormat
@@ -76,6 +78,7 @@ function tokenOf(token: AgentKeys['tokens'][number]): AgentToken {
   return {
     profile: token.profile,
     purpose: scope === undefined ? { apis, ...(project !== undefined && { project }) } : { scope },
+    place: token.place,
     file: resolve(token.file),
     format: token.format ?? 'value',
     mode: Number.parseInt(token.mode ?? '600', 8),

@@ -46,6 +46,7 @@ test('every key is read', () => {
       {
         profile: 'nightly',
         scope: { account: '123456', project: 'web' },
+        place: 'Authorization: Bearer',
         file: '/run/app/token',
         format: 'env',
         mode: '0640',
@@ -69,6 +70,7 @@ test('every key is read', () => {
     {
       profile: 'nightly',
       purpose: { scope: { account: '123456', project: 'web' } },
+      place: 'Authorization: Bearer',
       file: '/run/app/token',
       format: 'env',
       mode: 0o640,

@@ -149,13 +149,16 @@ describe('portcullis agent --once', () => {
     const config = newFile(
       configOf([
         { apis: ['cdn'], file: join(out, 'refused') },
-        { apis: ['balance'], file: join(out, 'balance') },
+        { apis: ['balance'], file: join(out, 'placed'), place: 'Authorization: Bearer' },
+        { apis: ['balance'], file: join(out, 'balance'), place: 'X-Auth-Token' },
       ]),
     )
     const { code, stderr } = await run(['agent', '--config', config, '--once'])
     expect(code).toBe(2)
     expect(stderr).toContain('expected a project name')
-    expect([existsSync(join(out, 'refused')), existsSync(join(out, 'balance'))]).toEqual([false, true])
+    expect(stderr).toContain('place: expected a place of an account-scoped IAM token')
+    const exist = ['refused', 'placed', 'balance'].map((name) => existsSync(join(out, name)))
+    expect(exist).toEqual([false, false, true])
   })
 
   test.each<[claim: string, config: string, problem: string]>([

@@ -120,6 +120,20 @@ describe('formats', () => {
     expect(formatToken(format, TOKEN)).toBe(text)
   })
 
+  test.each<[TokenFormat, string]>([
+    ['value', 'abc\n'],
+    ['header', 'Authorization: Basic OmFiYw==\n'],
+    ['json', '{"header":"Authorization","scheme":"Basic","basic":"password","value":"abc","kind"'],
+    [
+      'env',
+      'PORTCULLIS_TOKEN=abc\nPORTCULLIS_TOKEN_HEADER=Authorization\nPORTCULLIS_TOKEN_SCHEME=Basic\nPORTCULLIS_TOKEN_BASIC=password\n',
+    ],
+  ])('%s of a token that is the password of Basic', (format, text) => {
+    const sentIn = { header: 'Authorization', scheme: 'Basic', basic: 'password' } as const
+    const token = { ...TOKEN, ...sentIn, value: 'abc', headerValue: 'Basic OmFiYw==' }
+    expect(formatToken(format, token).startsWith(text)).toBe(true)
+  })
+
   test('a token without an expiry', () => {
     const token = { ...TOKEN, issuedAt: undefined, expiresAt: undefined }
     expect(formatToken('exec-credential', token)).not.toContain('expirationTimestamp')

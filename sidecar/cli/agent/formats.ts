@@ -28,6 +28,7 @@ export function formatToken(format: TokenFormat, issued: IssuedToken): string {
 function tokenJson({
   header,
   scheme,
+  basic,
   value,
   kind,
   scope,
@@ -38,6 +39,7 @@ function tokenJson({
   return {
     header,
     ...(scheme !== '' && { scheme }),
+    basic,
     value,
     kind,
     scope,
@@ -61,11 +63,12 @@ function execCredential({ value, expiresAt }: IssuedToken): object {
 }
 
 /** For a shell (`. FILE`), and for `EnvironmentFile` of systemd. */
-function environmentLines({ header, scheme, value, expiresAt }: IssuedToken): string {
+function environmentLines({ header, scheme, basic, value, expiresAt }: IssuedToken): string {
   const variables = {
     PORTCULLIS_TOKEN: value,
     PORTCULLIS_TOKEN_HEADER: header,
     ...(scheme !== '' && { PORTCULLIS_TOKEN_SCHEME: scheme }),
+    ...(basic !== undefined && { PORTCULLIS_TOKEN_BASIC: basic }),
     ...(expiresAt && { PORTCULLIS_TOKEN_EXPIRES_AT: expiresAt.toISOString() }),
   }
   return Object.entries(variables)

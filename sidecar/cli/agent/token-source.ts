@@ -53,8 +53,12 @@ export class SidecarTokens implements TokenSource {
     this.#readTls = readTls
   }
 
-  async issue({ profile, purpose }: AgentToken, rejected: string | undefined): Promise<IssuedToken> {
-    return this.#connected().issue({ profile, ...purpose, ...(rejected !== undefined && { rejected }) })
+  async issue({ profile, purpose, place }: AgentToken, rejected: string | undefined): Promise<IssuedToken> {
+    return this.#connected().issue({
+      ...{ profile, ...purpose },
+      ...(place !== undefined && { place }),
+      ...(rejected !== undefined && { rejected }),
+    })
   }
 
   async check({ purpose }: AgentToken, { header, headerValue, kind }: IssuedToken): Promise<CheckAnswer> {
