@@ -681,8 +681,8 @@ func TestConformanceOfSending(t *testing.T) {
 			AtMs    int64 `json:"at_ms"`
 			Refused string
 			Sidecar *struct {
-				Value       string
-				ExpiresInMs *int64 `json:"expires_in_ms"`
+				Value, Scheme, Basic string
+				ExpiresInMs          *int64 `json:"expires_in_ms"`
 			}
 			Expect struct{ Asked, Value *string }
 		}
@@ -697,7 +697,8 @@ func TestConformanceOfSending(t *testing.T) {
 				rejected := token.rejected
 				asked, sent = &rejected, token.lasting(now)
 				if step.Sidecar != nil {
-					response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: step.Sidecar.Value}
+					issued := step.Sidecar
+					response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: issued.Value, Scheme: issued.Scheme, Basic: issued.Basic}
 					if left := step.Sidecar.ExpiresInMs; left != nil {
 						response.ExpiresAt = timestamppb.New(now.Add(time.Duration(*left) * time.Millisecond))
 					}
@@ -706,7 +707,7 @@ func TestConformanceOfSending(t *testing.T) {
 			}
 			var value *string
 			if sent != nil {
-				value = &sent.value
+				value = &sent.headerValue
 			}
 			if !reflect.DeepEqual(asked, step.Expect.Asked) || !reflect.DeepEqual(value, step.Expect.Value) {
 				t.Errorf("%s, step %d: found %v and %v", each.Name, number, asked, value)

@@ -2,6 +2,7 @@ package portcullis
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,6 +29,9 @@ type Transport struct {
 	Project string
 	// Scope of the token, in place of APIs.
 	Scope Scope
+	// Place of the token's kind to send it in, as the matrix writes it: "X-Api-Key", "Authorization: Bearer" or
+	// "Authorization: Basic (password)". Empty: the first one.
+	Place string
 	// Base sends the requests. Nil: http.DefaultTransport.
 	Base http.RoundTripper
 
@@ -194,6 +198,7 @@ func (t *Transport) issue(ctx context.Context, running *issuing, rejected string
 	request := &portcullisv1.IssueRequest{
 		Requester:     &portcullisv1.IssueRequest_Profile{Profile: t.Profile},
 		RejectedValue: rejected,
+		Place:         t.Place,
 	}
 	if t.Scope.Account != "" {
 		request.Purpose = &portcullisv1.IssueRequest_Scope{Scope: t.Scope.message()}
@@ -239,10 +244,7 @@ func (p *profileToken) refuse(value string) {
 
 // A token came that was asked for at a time.
 func (p *profileToken) came(response *portcullisv1.IssueResponse, now time.Time) *issued {
-	made := &issued{header: response.GetHeader(), value: response.GetValue(), headerValue: response.GetValue(), renewAt: now.Add(keptMax)}
-	if response.GetScheme() != "" {
-		made.headerValue = response.GetScheme() + " " + made.value
-	}
+	made := &issued{header: response.GetHeader(), value: response.GetValue(), headerValue: headerValueOf(response), renewAt: now.Add(keptMax)}
 	if response.GetExpiresAt() != nil {
 		made.expiresAt = response.GetExpiresAt().AsTime()
 		left := made.expiresAt.Sub(now)
@@ -250,6 +252,18 @@ func (p *profileToken) came(response *portcullisv1.IssueResponse, now time.Time)
 	}
 	p.issued, p.rejected = made, ""
 	return made
+}
+
+// The content of the header: the token behind its scheme, or as a part of Basic.
+func headerValueOf(response *portcullisv1.IssueResponse) string {
+	content := response.GetValue()
+	switch response.GetBasic() {
+	case "user":
+		content = base64.StdEncoding.EncodeToString([]byte(content + ":"))
+	case "password":
+		content = base64.StdEncoding.EncodeToString([]byte(":" + content))
+	}
+	return strings.TrimPrefix(response.GetScheme()+" "+content, " ")
 }
 
 // String shows no secret.

@@ -126,7 +126,8 @@ func TestATokenIsKeptAndRenewedOnceAfter401(t *testing.T) {
 
 func TestATokenIsSentBehindItsScheme(t *testing.T) {
 	issuer := &issuer{scheme: "Bearer"}
-	_, client := sendWith(t, issuer)
+	transport, client := sendWith(t, issuer)
+	transport.Place = "Authorization: Bearer"
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		got = append(got, request.Header.Values("Authorization")...)
@@ -146,8 +147,8 @@ func TestATokenIsSentBehindItsScheme(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	expectSeen(t, func() []string { return got }, "Bearer token-1", "Bearer token-2")
-	if rejected := issuer.requests[1].GetRejectedValue(); rejected != "token-1" {
-		t.Errorf("found %q", rejected)
+	if asked := issuer.requests[1]; asked.GetRejectedValue() != "token-1" || asked.GetPlace() != "Authorization: Bearer" {
+		t.Errorf("found %v", asked)
 	}
 }
 

@@ -365,7 +365,7 @@ def test_sending(row: dict[str, Any]) -> None:
         if kept is None:
             asked = token.rejected or ""
             kept = token.lasting(now) if sidecar is None else token.came(issued(sidecar, today), now, today)
-        assert {"asked": asked, "value": kept and kept.value} == step["expect"], step
+        assert {"asked": asked, "value": kept and kept.header_value} == step["expect"], step
 
 
 @pytest.mark.parametrize("row", list(lines("outages")), ids=lambda row: row["name"])
@@ -405,4 +405,5 @@ DAY = 1_790_000_000
 def issued(said: dict[str, Any], today: float) -> IssuedToken:
     left = said.get("expires_in_ms")
     expires_at = None if left is None else datetime.datetime.fromtimestamp(today + left / 1000, datetime.timezone.utc)
-    return IssuedToken("X-Auth-Token", said["value"], "iam_token", Scope("1"), "id", None, expires_at)
+    sent = said.get("scheme", ""), said.get("basic", "")
+    return IssuedToken("X-Auth-Token", said["value"], "iam_token", Scope("1"), "id", None, expires_at, *sent)

@@ -152,6 +152,22 @@ def test_a_token_is_sent_behind_its_scheme(api: Api, sidecar: Sidecar, way: str)
     other.close()
 
 
+@pytest.mark.parametrize("way", ["requests", "httpx"])
+def test_the_place_of_the_token_may_be_chosen(sidecar: Sidecar, api: Api, way: str) -> None:
+    def send(client: Client, place: str) -> int:
+        if way == "requests":
+            auth = CredentialAuth(client, profile="job", api="iam", place=place)
+            return requests.get(api.origin, auth=auth, timeout=30).status_code
+        transport = CredentialTransport(client, api.origin, profile="job", api="iam", place=place)
+        with httpx.Client(transport=transport) as http:
+            return http.get(api.origin).status_code
+
+    with Client(sidecar.address, caller_token=FOLLOWER) as client:
+        assert send(client, "x-auth-token") == 200
+        with pytest.raises(PortcullisError, match="place: expected a place of "):
+            send(client, "X-Token")
+
+
 def test_without_a_token_nothing_is_sent(sidecar: Sidecar, api: Api) -> None:
     with Client(sidecar.address, caller_token=FOLLOWER) as client:
         auth = CredentialAuth(client, profile="no-such-profile", api="iam")
@@ -166,7 +182,9 @@ async def test_httpx_with_asyncio(sidecar: Sidecar, api: Api) -> None:
     other = Api(sidecar)
     api.redirects = {"/within": (307, "/end"), "/away": (307, f"{other.origin}/end")}
     async with AsyncClient(sidecar.address, caller_token=FOLLOWER) as client:
-        transport = AsyncCredentialTransport(client, api.origin, profile="job", api="iam")
+        transport = AsyncCredentialTransport(client, api.origin, profile="job", api="iam", place="X-Auth-Token")
+        with pytest.raises(PortcullisError, match="place: expected a place of "):
+            await client.issue("job", apis=["iam"], place="X-Token")
         async with httpx.AsyncClient(transport=transport, follow_redirects=True) as http:
             assert (await http.get(f"{api.origin}/within")).status_code == 200
             await http.post(f"{api.origin}/away", content=b"body")

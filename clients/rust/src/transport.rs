@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::watch;
 use tonic::Status;
@@ -40,6 +42,7 @@ pub struct Transport {
     apis: Vec<String>,
     project: String,
     scope: Option<Scope>,
+    place: String,
     state: Arc<Mutex<State>>,
 }
 
@@ -109,6 +112,7 @@ impl Transport {
             apis: Vec::new(),
             project: String::new(),
             scope: None,
+            place: String::new(),
             state: Arc::default(),
         }
     }
@@ -134,7 +138,15 @@ impl Transport {
         self.anew()
     }
 
-    /// Another purpose needs another token.
+    /// The place of the token's kind to send it in, in place of the first one. As the matrix writes it: `X-Api-Key`,
+    /// `Authorization: Bearer` or `Authorization: Basic (password)`.
+    #[must_use]
+    pub fn place(mut self, place: impl Into<String>) -> Transport {
+        self.place = place.into();
+        self.anew()
+    }
+
+    /// Another purpose or another place needs another token.
     fn anew(self) -> Transport {
         Transport { state: Arc::default(), ..self }
     }
@@ -216,6 +228,7 @@ impl Transport {
             requester: Some(v1::issue_request::Requester::Profile(self.profile.clone())),
             purpose: Some(purpose),
             rejected_value: rejected,
+            place: self.place.clone(),
             ..Default::default()
         });
         let response = response.await.map_err(|error| match error {
@@ -247,9 +260,14 @@ impl Issued {
             Some(value)
         };
         let value = secret(&response.value)?;
+        let content = match response.basic.as_str() {
+            "user" => STANDARD.encode(format!("{}:", response.value)),
+            "password" => STANDARD.encode(format!(":{}", response.value)),
+            _ => response.value.clone(),
+        };
         let header_value = match response.scheme.as_str() {
-            "" => value.clone(),
-            scheme => secret(&format!("{scheme} {}", response.value))?,
+            "" => secret(&content)?,
+            scheme => secret(&format!("{scheme} {content}"))?,
         };
         Some(Issued {
             header: HeaderName::from_bytes(response.header.as_bytes()).ok()?,

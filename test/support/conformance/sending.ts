@@ -1,5 +1,7 @@
 /** The token that a client sends requests with: when it asks for another one, and what it sends. */
 import { ProfileToken } from '../../../clients/typescript/profile-token.ts'
+import { issuedToken } from '../../../clients/typescript/values.ts'
+import { IssueResponse } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { generator } from './routes.ts'
 
 /** One request needs a token. */
@@ -8,17 +10,23 @@ export interface SendingStep {
   /** An API has refused this one with 401. */
   readonly refused?: string
   /** The sidecar's answer, if it is asked: a token, or nothing. */
-  readonly sidecar: { readonly value: string; readonly expires_in_ms?: number } | null
+  readonly sidecar: {
+    readonly value: string
+    readonly scheme?: string
+    readonly basic?: 'user' | 'password'
+    readonly expires_in_ms?: number
+  } | null
   readonly expect: {
     /** The rejected value, if the sidecar is asked. */
     readonly asked: string | null
-    /** The header that is sent; `null`: nothing. */
+    /** The content of the header that is sent; `null`: nothing. */
     readonly value: string | null
   }
 }
 
 type Wish = Omit<SendingStep, 'expect'>
 
+const NO_TOKEN = IssueResponse.decode(new Uint8Array())
 const MINUTE = 60_000
 const a = { value: 'a' }
 const b = { value: 'b' }
@@ -78,6 +86,17 @@ const FLOWS: Readonly<Record<string, readonly Wish[]>> = {
     { at_ms: 3, sidecar: b },
     { at_ms: 5 * MINUTE + 3, sidecar: null },
   ],
+  'a token is sent behind its scheme, and refused without it': [
+    { at_ms: 0, sidecar: { ...a, scheme: 'Bearer' } },
+    { at_ms: 1, sidecar: b },
+    { at_ms: 2, refused: 'a', sidecar: { ...b, scheme: 'Key' } },
+  ],
+  'a token of Basic is its user or its password': [
+    { at_ms: 0, sidecar: { ...a, scheme: 'Basic', basic: 'user' } },
+    { at_ms: 1, refused: 'a', sidecar: { ...b, scheme: 'Basic', basic: 'password' } },
+    // Without a part it is all that follows the scheme.
+    { at_ms: 2, refused: 'b', sidecar: { ...a, scheme: 'Basic' } },
+  ],
   'a profile that has no other one gives it again': [
     { at_ms: 0, sidecar: a },
     { at_ms: 1, refused: 'a', sidecar: a },
@@ -116,16 +135,11 @@ function expecting(steps: Iterable<Wish>): SendingStep[] {
 export function play(token: ProfileToken, { at_ms: nowMs, refused, sidecar }: Wish): SendingStep['expect'] {
   if (refused !== undefined) token.refuse(refused)
   const kept = token.current(nowMs)
-  if (kept !== undefined) return { asked: null, value: kept.value }
+  if (kept !== undefined) return { asked: null, value: kept.headerValue }
   const asked = token.rejected ?? ''
-  if (sidecar === null) return { asked, value: token.lasting(nowMs)?.value ?? null }
+  if (sidecar === null) return { asked, value: token.lasting(nowMs)?.headerValue ?? null }
   const leftMs = sidecar.expires_in_ms ?? Number.POSITIVE_INFINITY
-  return {
-    asked,
-    value: token.came(
-      { header: 'X-Auth-Token', headerValue: sidecar.value, value: sidecar.value },
-      leftMs,
-      nowMs,
-    ).value,
-  }
+  const { value, scheme = '', basic = '' } = sidecar
+  const said = { ...NO_TOKEN, header: 'X-Auth-Token', value, scheme, basic }
+  return { asked, value: token.came(issuedToken(said), leftMs, nowMs).headerValue }
 }

@@ -123,9 +123,10 @@ class AsyncClient:
         apis: Sequence[str] = (),
         project: str | None = None,
         rejected: str | None = None,
+        place: str | None = None,
     ) -> IssuedToken:
         """Issues a token of a profile of the sidecar's configuration. See ``Client.issue``."""
-        return await self._issue(issue_request(profile, apis, project, rejected))
+        return await self._issue(issue_request(profile, apis, project, rejected, place))
 
     async def issue_with_password(self, user_name: str, account: str, password: str, scope: Scope) -> IssuedToken:
         """Issues a token of a service user, for a scope."""

@@ -23,9 +23,11 @@ def batch_answers(checks: Sequence[wire.CheckRequest], response: wire.CheckBatch
     ]
 
 
-def issue_request(profile: str, apis: Sequence[str], project: str | None, rejected: str | None) -> wire.IssueRequest:
+def issue_request(
+    profile: str, apis: Sequence[str], project: str | None, rejected: str | None, place: str | None
+) -> wire.IssueRequest:
     """Asks for a token of a profile."""
-    request = wire.IssueRequest(profile=profile, rejected_value=rejected or "")
+    request = wire.IssueRequest(profile=profile, rejected_value=rejected or "", place=place or "")
     request.apis.apis.extend(apis)
     request.apis.project = project or ""
     return request

@@ -150,14 +150,17 @@ class Client:
         apis: Sequence[str] = (),
         project: str | None = None,
         rejected: str | None = None,
+        place: str | None = None,
     ) -> IssuedToken:
         """Issues a token of a profile of the sidecar's configuration.
 
         :param apis: ids of the APIs that the token must open.
         :param project: name of the project, if the APIs accept tokens of a project alone.
         :param rejected: a token that an API has just refused with 401: the profile gives another one. A secret.
+        :param place: the place of the token's kind to send it in, as the matrix writes it: ``X-Api-Key``,
+            ``Authorization: Bearer`` or ``Authorization: Basic (password)``. Default: the first one.
         """
-        return self._issue(issue_request(profile, apis, project, rejected))
+        return self._issue(issue_request(profile, apis, project, rejected, place))
 
     def issue_with_password(self, user_name: str, account: str, password: str, scope: Scope) -> IssuedToken:
         """Issues a token of a service user, for a scope."""

@@ -41,7 +41,9 @@ class Tokens:
         if kept is not None:
             return kept
         try:
-            issued = self._client.issue(wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected)
+            issued = self._client.issue(
+                wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected, place=wish.place
+            )
         except PortcullisError:
             lasting = token.lasting(now)
             if lasting is None:
@@ -79,7 +81,7 @@ class AsyncTokens:
             return kept
         try:
             issued = await self._client.issue(
-                wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected
+                wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected, place=wish.place
             )
         except PortcullisError:
             lasting = token.lasting(now)

@@ -66,6 +66,7 @@ class Wish:
     profile: str
     api: str
     project: str | None
+    place: str | None
 
     def __post_init__(self) -> None:
         for name in ("profile", "api"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -286,11 +287,17 @@ class IssuedToken:
     expires_at: datetime.datetime | None
     #: Before the token in that header, for example ``Bearer``; empty: the token alone.
     scheme: str = ""
+    #: ``user`` or ``password``, if a place was asked for where the token is that part of Basic; otherwise empty.
+    basic: str = ""
 
     @property
     def header_value(self) -> str:
         """The value of the header: the token, behind its scheme. A secret."""
-        return f"{self.scheme} {self.value}" if self.scheme else self.value
+        content = self.value
+        if self.basic:
+            pair = f"{content}:" if self.basic == "user" else f":{content}"
+            content = base64.b64encode(pair.encode()).decode()
+        return f"{self.scheme} {content}" if self.scheme else content
 
 
 def reason_name(number: int) -> str:
@@ -370,6 +377,7 @@ def issued_token(response: wire.IssueResponse) -> IssuedToken:
         issued_at=_time(response, "issued_at"),
         expires_at=_time(response, "expires_at"),
         scheme=response.scheme,
+        basic=response.basic,
     )
 
 

@@ -27,6 +27,7 @@ class CredentialTransport(httpx.BaseTransport):
         profile: str,
         api: str,
         project: str | None = None,
+        place: str | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Adds the credential of a profile.
@@ -35,9 +36,10 @@ class CredentialTransport(httpx.BaseTransport):
         :param profile: name of a profile of the sidecar's configuration.
         :param api: id of the API.
         :param project: name of the project, if the API accepts tokens of a project alone.
+        :param place: a place of the token's kind to send it in, such as ``Authorization: Bearer``. Default: the first.
         :param transport: sends the requests. Default: that of httpx.
         """
-        self._tokens = Tokens(client, Wish(profile, api, project))
+        self._tokens = Tokens(client, Wish(profile, api, project, place))
         self._origin = _origin_of(httpx.URL(origin))
         self._transport = transport or httpx.HTTPTransport()
 
@@ -73,10 +75,11 @@ class AsyncCredentialTransport(httpx.AsyncBaseTransport):
         profile: str,
         api: str,
         project: str | None = None,
+        place: str | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """Adds the credential of a profile. The parameters are those of ``CredentialTransport``."""
-        self._tokens = AsyncTokens(client, Wish(profile, api, project))
+        self._tokens = AsyncTokens(client, Wish(profile, api, project, place))
         self._origin = _origin_of(httpx.URL(origin))
         self._transport = transport or httpx.AsyncHTTPTransport()
 

@@ -18,14 +18,17 @@ from ._tokens import Wish
 class CredentialAuth(AuthBase):
     """For ``auth=…``: the credential in the header that the API wants, for the origin of the request alone."""
 
-    def __init__(self, client: Client, *, profile: str, api: str, project: str | None = None) -> None:
+    def __init__(
+        self, client: Client, *, profile: str, api: str, project: str | None = None, place: str | None = None
+    ) -> None:
         """Adds the credential of a profile.
 
         :param profile: name of a profile of the sidecar's configuration.
         :param api: id of the API.
         :param project: name of the project, if the API accepts tokens of a project alone.
+        :param place: a place of the token's kind to send it in, such as ``Authorization: Bearer``. Default: the first.
         """
-        self._tokens = Tokens(client, Wish(profile, api, project))
+        self._tokens = Tokens(client, Wish(profile, api, project, place))
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         # None at all where the URL can be read in two ways.

@@ -802,6 +802,10 @@ struct SendingStep {
 #[derive(Deserialize)]
 struct IssuedLine {
     value: String,
+    #[serde(default)]
+    scheme: String,
+    #[serde(default)]
+    basic: String,
     expires_in_ms: Option<i64>,
 }
 
@@ -833,12 +837,12 @@ fn sending() {
                         let nanos = i32::try_from(at_ms % 1_000 * 1_000_000).unwrap();
                         prost_types::Timestamp { seconds: at_ms / 1_000, nanos }
                     });
-                    let (header, value) = ("X-Auth-Token".to_owned(), issued.value);
-                    let response = v1::IssueResponse { header, value, expires_at, ..Default::default() };
+                    let (header, IssuedLine { value, scheme, basic, .. }) = ("X-Auth-Token".to_owned(), issued);
+                    let response = v1::IssueResponse { header, value, scheme, basic, expires_at, ..Default::default() };
                     Some(token.came(Issued::of(&response, now, today).unwrap()))
                 }
             };
-            let value = sent.map(|sent| sent.value().to_str().unwrap().to_owned());
+            let value = sent.map(|sent| sent.header_value().to_str().unwrap().to_owned());
             assert_eq!(SentLine { asked, value }, step.expect, "{name}, step {number}");
         }
     }

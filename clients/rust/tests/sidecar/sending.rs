@@ -76,7 +76,8 @@ async fn a_token_is_sent_behind_its_scheme() {
         Ok(v1::IssueResponse { header, scheme, ..issued(count) })
     };
     let fake = Arc::new(Fake { issue: Some(Box::new(behind_scheme)), ..Fake::default() });
-    let (transport, sender) = send_with(&fake).await;
+    let transport = send_with(&fake).await.0.place("Authorization: Bearer");
+    let sender = sender_of(&transport);
     let seen = Seen::default();
     let noted = seen.clone();
     let answer = move |headers: HeaderMap| async move {
@@ -88,7 +89,8 @@ async fn a_token_is_sent_behind_its_scheme() {
     let sent = sender.get(&url).basic_auth("program", Some("x")).send().await.unwrap();
     assert_eq!(sent.status().as_u16(), 200);
     seen.expect(&["Bearer token-1", "Bearer token-2"]);
-    assert_eq!(fake.issues.lock().unwrap()[1].rejected_value, "token-1");
+    let asked = fake.issues.lock().unwrap()[1].clone();
+    assert_eq!((asked.rejected_value.as_str(), asked.place.as_str()), ("token-1", "Authorization: Bearer"));
     assert_eq!(transport.token().await.unwrap().value(), "token-2");
 }
 

@@ -1221,6 +1221,10 @@ type IssueRequest struct {
 	// A token that an API has just refused with 401. If the profile would give the same one again, it gives a
 	// new one. It is ignored for a requester with a password, who gets a new token anyway.
 	RejectedValue string `protobuf:"bytes,5,opt,name=rejected_value,json=rejectedValue,proto3" json:"rejected_value,omitempty"`
+	// The place of the token kind to send the token in, as the matrix writes it: `X-Api-Key`,
+	// `Authorization: Bearer` or `Authorization: Basic (password)`. It must need no other header. Empty: the
+	// first one of the kind.
+	Place         string `protobuf:"bytes,6,opt,name=place,proto3" json:"place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1312,6 +1316,13 @@ func (x *IssueRequest) GetRejectedValue() string {
 	return ""
 }
 
+func (x *IssueRequest) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
 type isIssueRequest_Requester interface {
 	isIssueRequest_Requester()
 }
@@ -1370,7 +1381,10 @@ type IssueResponse struct {
 	// The position of the directory that the answer is true of. Unset: a profile has the token.
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
 	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
-	Scheme        string `protobuf:"bytes,10,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	Scheme string `protobuf:"bytes,10,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// The part of the credentials of Basic (RFC 7617) that the token is, beside an empty one: `user` or
+	// `password`. Empty, unless such a place was asked for: the token follows its scheme as it is.
+	Basic         string `protobuf:"bytes,11,opt,name=basic,proto3" json:"basic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1471,6 +1485,13 @@ func (x *IssueResponse) GetPosition() *Position {
 func (x *IssueResponse) GetScheme() string {
 	if x != nil {
 		return x.Scheme
+	}
+	return ""
+}
+
+func (x *IssueResponse) GetBasic() string {
+	if x != nil {
+		return x.Basic
 	}
 	return ""
 }
@@ -3200,15 +3221,16 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\bpassword\x18\x03 \x01(\tR\bpassword\"<\n" +
 	"\fApiSelection\x12\x12\n" +
 	"\x04apis\x18\x01 \x03(\tR\x04apis\x12\x18\n" +
-	"\aproject\x18\x02 \x01(\tR\aproject\"\x8a\x02\n" +
+	"\aproject\x18\x02 \x01(\tR\aproject\"\xa0\x02\n" +
 	"\fIssueRequest\x12>\n" +
 	"\bpassword\x18\x01 \x01(\v2 .portcullis.v1.PasswordRequesterH\x00R\bpassword\x12\x1a\n" +
 	"\aprofile\x18\x02 \x01(\tH\x00R\aprofile\x12,\n" +
 	"\x05scope\x18\x03 \x01(\v2\x14.portcullis.v1.ScopeH\x01R\x05scope\x121\n" +
 	"\x04apis\x18\x04 \x01(\v2\x1b.portcullis.v1.ApiSelectionH\x01R\x04apis\x12%\n" +
-	"\x0erejected_value\x18\x05 \x01(\tR\rrejectedValueB\v\n" +
+	"\x0erejected_value\x18\x05 \x01(\tR\rrejectedValue\x12\x14\n" +
+	"\x05place\x18\x06 \x01(\tR\x05placeB\v\n" +
 	"\trequesterB\t\n" +
-	"\apurpose\"\x90\x03\n" +
+	"\apurpose\"\xa6\x03\n" +
 	"\rIssueResponse\x12\x16\n" +
 	"\x06header\x18\x01 \x01(\tR\x06header\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -3221,7 +3243,8 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\btoken_id\x18\b \x01(\tR\atokenId\x123\n" +
 	"\bposition\x18\t \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12\x16\n" +
 	"\x06scheme\x18\n" +
-	" \x01(\tR\x06scheme\"M\n" +
+	" \x01(\tR\x06scheme\x12\x14\n" +
+	"\x05basic\x18\v \x01(\tR\x05basic\"M\n" +
 	"\rRevokeRequest\x12\x16\n" +
 	"\x05value\x18\x01 \x01(\tH\x00R\x05value\x12\x1b\n" +
 	"\btoken_id\x18\x02 \x01(\tH\x00R\atokenIdB\a\n" +

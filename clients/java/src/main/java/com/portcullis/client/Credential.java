@@ -7,8 +7,10 @@ import com.portcullis.v1.IssueRequest;
 import com.portcullis.v1.IssueResponse;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -53,7 +55,7 @@ public final class Credential {
     static Issued of(IssueResponse response, Instant now) {
       var renewAt = now.plus(KEPT_MAX);
       var value = response.getValue();
-      var headerValue = response.getScheme().isEmpty() ? value : response.getScheme() + " " + value;
+      var headerValue = headerValueOf(response);
       if (!response.hasExpiresAt()) {
         return new Issued(response.getHeader(), value, headerValue, renewAt, null);
       }
@@ -67,6 +69,21 @@ public final class Credential {
           headerValue,
           renewed.isBefore(renewAt) ? renewed : renewAt,
           expiresAt);
+    }
+
+    private static String headerValueOf(IssueResponse response) {
+      var value = response.getValue();
+      var content =
+          switch (response.getBasic()) {
+            case "user" -> base64(value + ":");
+            case "password" -> base64(":" + value);
+            default -> value;
+          };
+      return response.getScheme().isEmpty() ? content : response.getScheme() + " " + content;
+    }
+
+    private static String base64(String text) {
+      return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
     }
 
     boolean isValid(Instant now) {
@@ -124,11 +141,13 @@ public final class Credential {
    * @param apis that the requests are sent to: the token has a kind that all of them accept
    */
   public Credential(Client client, String profile, String... apis) {
-    this(client, profile, ApiSelection.newBuilder().addAllApis(List.of(apis)).build());
-  }
-
-  private Credential(Client client, String profile, ApiSelection apis) {
-    this(client, profile, IssueRequest.newBuilder().setProfile(profile).setApis(apis).build());
+    this(
+        client,
+        profile,
+        IssueRequest.newBuilder()
+            .setProfile(profile)
+            .setApis(ApiSelection.newBuilder().addAllApis(List.of(apis)))
+            .build());
   }
 
   /**
@@ -158,8 +177,19 @@ public final class Credential {
    * @return another credential
    */
   public Credential inProject(String project) {
-    return new Credential(
-        client, profile, request.getApis().toBuilder().setProject(project).build());
+    var apis = request.getApis().toBuilder().setProject(project);
+    return new Credential(client, profile, request.toBuilder().setApis(apis).build());
+  }
+
+  /**
+   * The same token, sent in another place of its kind than the first one.
+   *
+   * @param place as the matrix writes it: {@code X-Api-Key}, {@code Authorization: Bearer} or
+   *     {@code Authorization: Basic (password)}
+   * @return another credential
+   */
+  public Credential inPlace(String place) {
+    return new Credential(client, profile, request.toBuilder().setPlace(place).build());
   }
 
   /**

@@ -664,7 +664,11 @@ class ConformanceTest {
       sent = kept.lasting(now);
     } else if (sent == null) {
       var issued = step.getAsJsonObject("sidecar");
-      var response = IssueResponse.newBuilder().setValue(textOf(issued, "value"));
+      var response =
+          IssueResponse.newBuilder()
+              .setValue(textOf(issued, "value"))
+              .setScheme(textOf(issued, "scheme"))
+              .setBasic(textOf(issued, "basic"));
       if (issued.has("expires_in_ms")) {
         var expiresAt = now.plusMillis(issued.get("expires_in_ms").getAsLong());
         response
@@ -674,7 +678,7 @@ class ConformanceTest {
       }
       sent = kept.came(response.build(), now);
     }
-    found.addProperty("value", sent == null ? null : sent.value());
+    found.addProperty("value", sent == null ? null : sent.headerValue());
     assertEquals(step.getAsJsonObject("expect"), found, () -> name + ": " + step);
   }
 }

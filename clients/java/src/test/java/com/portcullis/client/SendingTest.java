@@ -199,10 +199,13 @@ class SendingTest {
     api.header = other.header = "Authorization";
     api.refused.add("Bearer token-1");
     api.location = other.address() + "/there";
-    assertEquals(200, sender.post(credential, api.address(), "body", false));
+    var placed = credential.inPlace("Authorization: Bearer").inProject("alpha");
+    assertEquals(200, sender.post(placed, api.address(), "body", false));
     assertEquals(List.of("Bearer token-1 body", "Bearer token-2 body"), api.seen);
     assertEquals(List.of("body"), other.seen);
     assertEquals("token-1", issuer.issued.get(1).getRejectedValue());
+    assertEquals("Authorization: Bearer", issuer.issued.get(1).getPlace());
+    assertEquals("alpha", issuer.issued.get(1).getApis().getProject());
   }
 
   @ParameterizedTest
