@@ -35,7 +35,7 @@ export interface TokenKind<Id extends string = string> {
   readonly header?: string | undefined
   readonly scheme?: string | undefined
   readonly prefix?: string | undefined
-  /** Where it travels; a program that sends one takes the first. Absent: there is a `header`. */
+  /** Where it travels; a program takes the first, or names one. Absent: there is a `header`. */
   readonly places?: readonly Place[] | undefined
   /** Type of holder it is issued to: `service_user` or `control_panel_user` (§5.1). */
   readonly issuedTo: string

@@ -10,7 +10,7 @@ export function placesOf(kind: Carried): readonly Place[] {
   return kind.places ?? [kind as Place]
 }
 
-/** The place that a program sends a token in. */
+/** The place that a program sends a token in, unless it names one. */
 export function firstPlace(kind: Carried): Place {
   return placesOf(kind)[0] as Place
 }
