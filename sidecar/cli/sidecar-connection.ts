@@ -71,7 +71,7 @@ async function connected<T>(
     ...(iamToken !== undefined && { iamToken }),
   }
   if (tls !== undefined && !isThisMachine(address) && PROXIES.some((name) => process.env[name])) {
-    const { connect } = await import('../../clients/typescript/client.ts')
+    const { connect } = await import('../../clients/typescript/index.ts')
     const client = connect(address, { deadlineMs, tls, ...secrets })
     return throughProxy(client).finally(() => client.close())
   }

@@ -112,7 +112,7 @@ export class UnaryCalls {
 /** The deadline has passed. */
 class Late extends Error {}
 
-/** Where a host has several addresses, the error of each is one of its own. */
+/** The error of a host with several addresses has no text, only a code: each address has an error inside. */
 function causeText(error: Error | undefined): string {
   const { code = '', message = '' } = (error ?? {}) as NodeJS.ErrnoException
   return message.includes(code) ? message : `${code} ${message}`

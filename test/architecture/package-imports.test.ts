@@ -30,11 +30,11 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/flip-sides.ts', 'matrix/kind-flips.ts'],
     'matrix/policy-tests/index.ts',
   ],
-  // A program that prints the error of a call, or the default address, need not load all calls.
+  // A program that prints the error of a call, or makes its calls in its own way, need not load grpc-js.
   'clients/typescript': [
-    'clients/typescript/index.ts',
-    'clients/typescript/error.ts',
-    'clients/typescript/default-address.ts',
+    ...['clients/typescript/index.ts', 'clients/typescript/error.ts'],
+    ...['clients/typescript/questions.ts', 'clients/typescript/directory-client.ts'],
+    ...['clients/typescript/default-address.ts', 'clients/typescript/plaintext.ts'],
   ],
   sidecar: [],
 }

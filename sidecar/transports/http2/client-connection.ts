@@ -4,6 +4,15 @@
  * back.
  */
 import type { Duplex } from 'node:stream'
+import {
+  GOAWAY_BYTES_MIN,
+  mustMeasure,
+  NUMBER_BYTES,
+  PING_BYTES,
+  PRIORITY_BYTES,
+  paddedEnd,
+  protocolError,
+} from './frame-checks.ts'
 import { FrameReader, type FrameTaker } from './frame-reader.ts'
 import { HeaderDecoder } from './hpack/decoder.ts'
 import { type Field, HeaderEncoder } from './hpack/encoder.ts'
@@ -18,6 +27,7 @@ import {
   PREFACE,
   SETTING,
   SETTING_BYTES,
+  STREAM_ID_MAX,
   WINDOW_DEFAULT,
   WINDOW_MAX,
 } from './protocol.ts'
@@ -25,6 +35,13 @@ import { applySettings } from './settings.ts'
 
 /** Most bytes of the header fields of an answer. */
 const HEADER_LIST_BYTES_MAX = 1_048_576
+
+/** Lengths of the payloads that have one. */
+const LENGTHS: ReadonlyMap<number, number> = new Map([
+  [FRAME.ping, PING_BYTES],
+  [FRAME.windowUpdate, NUMBER_BYTES],
+  [FRAME.rstStream, NUMBER_BYTES],
+])
 
 export interface Answer {
   /** The header fields and the trailers, the last one of each name. */
@@ -56,7 +73,7 @@ interface Asked {
   readonly fields: Map<string, string>
   readonly parts: Buffer[]
   bytes: number
-  /** What the windows let out is no longer in it. */
+  /** The part of the body that the windows have not let out yet. */
   unsent: Buffer
   /** How many bytes of the body the server still takes. */
   window: number
@@ -121,9 +138,13 @@ export class ClientConnection implements FrameTaker {
 
   notHttp2(): void {}
 
-  checkLength(length: number): void {
+  checkLength(length: number, type: number): void {
     if (length > FRAME_BYTES_DEFAULT)
-      throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, 'Protocol error: a frame that is too long')
+      throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, 'a frame that is too long')
+    const expected = LENGTHS.get(type)
+    if (expected !== undefined) mustMeasure(length, expected)
+    if (type === FRAME.goAway && length < GOAWAY_BYTES_MIN) mustMeasure(length, GOAWAY_BYTES_MIN)
+    if (type === FRAME.settings && length % SETTING_BYTES !== 0) mustMeasure(length, SETTING_BYTES)
   }
 
   pauses(): boolean {
@@ -132,17 +153,17 @@ export class ClientConnection implements FrameTaker {
 
   takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     if (!this.isEstablished && type !== FRAME.settings)
-      throw new ConnectionError(ERROR.PROTOCOL_ERROR, 'Protocol error: expected the settings of HTTP/2 first')
+      throw protocolError('expected the settings of HTTP/2 first')
     if (type === FRAME.headers || type === FRAME.continuation)
       this.#takeFields(type, flags, stream, bytes, start, end)
     else if (type === FRAME.data) this.#takeData(flags, stream, bytes, start, end)
     else if (type === FRAME.settings) this.#takeSettings(flags, bytes, start, end)
     else if (type === FRAME.ping && (flags & FLAG.ack) === 0)
       this.#write(FRAME.ping, FLAG.ack, 0, Buffer.from(bytes.subarray(start, end)))
-    else if (type === FRAME.windowUpdate) this.#widen(stream, bytes.readUInt32BE(start))
+    else if (type === FRAME.windowUpdate) this.#widen(stream, bytes.readUInt32BE(start) & WINDOW_MAX)
     else if (type === FRAME.rstStream) this.#end(stream, new StreamReset(bytes.readUInt32BE(start)))
     else if (type === FRAME.goAway) {
-      const last = bytes.readUInt32BE(start)
+      const last = bytes.readUInt32BE(start) & STREAM_ID_MAX
       for (const id of this.#asked.keys()) if (id > last) this.#end(id, new StreamReset(ERROR.REFUSED_STREAM))
     }
   }
@@ -155,7 +176,8 @@ export class ClientConnection implements FrameTaker {
     try {
       this.#reader.read(chunk)
     } catch (error) {
-      this.fail(error as Error)
+      const isWrong = error instanceof ConnectionError
+      this.fail(isWrong ? new Error(`Protocol error: ${error.message}`) : (error as Error))
     }
   }
 
@@ -208,13 +230,16 @@ export class ClientConnection implements FrameTaker {
   }
 
   #takeFields(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
-    const priority = type === FRAME.headers && (flags & FLAG.priority) !== 0 ? 5 : 0
-    const [from, to] =
-      type === FRAME.headers ? withoutPadding(flags, bytes, start, end) : ([start, end] as const)
+    let [from, to] = [start, end]
+    if (type === FRAME.headers) {
+      const priority = (flags & FLAG.priority) === 0 ? 0 : PRIORITY_BYTES
+      if ((flags & FLAG.padded) !== 0) to = paddedEnd(bytes, from++, end, 1 + priority)
+      from += priority
+    }
     this.#block ??= { parts: [], flags }
-    this.#block.parts.push(Buffer.from(bytes.subarray(from + priority, to)))
+    this.#block.parts.push(Buffer.from(bytes.subarray(from, to)))
     if (this.#block.parts.reduce((sum, { length }) => sum + length, 0) > HEADER_LIST_BYTES_MAX)
-      throw new ConnectionError(ERROR.ENHANCE_YOUR_CALM, 'Protocol error: too many header fields')
+      throw new ConnectionError(ERROR.ENHANCE_YOUR_CALM, 'too many header fields')
     if ((flags & FLAG.endHeaders) === 0) return
     const { parts, flags: first } = this.#block
     this.#block = undefined
@@ -227,7 +252,8 @@ export class ClientConnection implements FrameTaker {
 
   #takeData(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     const asked = this.#asked.get(stream)
-    const [from, to] = withoutPadding(flags, bytes, start, end)
+    const isPadded = (flags & FLAG.padded) !== 0
+    const [from, to] = isPadded ? [start + 1, paddedEnd(bytes, start, end, 1)] : [start, end]
     if (asked !== undefined) {
       asked.parts.push(Buffer.from(bytes.subarray(from, to)))
       asked.bytes += to - from
@@ -263,13 +289,4 @@ function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
-}
-
-/** Where the content of a frame is that may be padded (§6.1). */
-function withoutPadding(flags: number, bytes: Buffer, start: number, end: number): readonly [number, number] {
-  if ((flags & FLAG.padded) === 0) return [start, end]
-  const to = end - (bytes[start] as number)
-  if (start >= end || to <= start)
-    throw new ConnectionError(ERROR.PROTOCOL_ERROR, 'Protocol error: more padding than the frame has')
-  return [start + 1, to]
 }

@@ -1,18 +1,22 @@
 /** Reads the frames of a connection: each type with its rules (RFC 9113, §6). */
 
 import type { Parts } from './connection-parts.ts'
+import {
+  GOAWAY_BYTES_MIN,
+  mustHaveNoStream,
+  mustHaveStream,
+  mustMeasure,
+  NUMBER_BYTES,
+  PING_BYTES,
+  PRIORITY_BYTES,
+  paddedEnd,
+  protocolError,
+} from './frame-checks.ts'
 import { FrameReader, type FrameTaker } from './frame-reader.ts'
 import { answerTo } from './other-protocols.ts'
 import { ConnectionError, ERROR, FLAG, FRAME, FRAME_BYTES_DEFAULT, SETTING_BYTES } from './protocol.ts'
 import type { Session } from './session.ts'
 import { applySettings } from './settings.ts'
-
-/** Lengths of payloads in bytes: PRIORITY (§6.3), PING (§6.7), and those with one number (§6.4, §6.9). */
-const PRIORITY_BYTES = 5
-const PING_BYTES = 8
-const NUMBER_BYTES = 4
-/** The least payload of GOAWAY (§6.8). */
-const GOAWAY_BYTES_MIN = 8
 
 const NOTHING = Buffer.alloc(0)
 
@@ -248,29 +252,4 @@ export class Frames<Head> implements FrameTaker {
     else if (increment === 0) throw protocolError('WINDOW_UPDATE by nothing')
     else this.#parts.sender.widen(increment)
   }
-}
-
-/** The end of what is padded. @throws ConnectionError if the padding is longer than the rest (§6.1) */
-function paddedEnd(bytes: Buffer, start: number, end: number, before: number): number {
-  if (end - start < before) throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, 'a frame without its padding')
-  const padded = end - (bytes[start] as number)
-  if (padded < start + before) throw protocolError('padding that is longer than the frame')
-  return padded
-}
-
-function mustHaveStream(stream: number): void {
-  if (stream === 0) throw protocolError('a frame that needs a stream')
-}
-
-function mustHaveNoStream(stream: number): void {
-  if (stream !== 0) throw protocolError('a frame about the connection on a stream')
-}
-
-function mustMeasure(bytes: number, expected: number): void {
-  if (bytes !== expected)
-    throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `a payload of ${bytes} bytes, expected ${expected}`)
-}
-
-function protocolError(message: string): ConnectionError {
-  return new ConnectionError(ERROR.PROTOCOL_ERROR, message)
 }
