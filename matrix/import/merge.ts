@@ -12,7 +12,7 @@ import type { Resolution } from '../edits.ts'
 import { lintMatrix, NewDeclarations } from '../lint.ts'
 import { kindRow, NO_SECTION } from '../new-matrix.ts'
 import { spaced } from './blocks.ts'
-import { FreeIds, idOf, shortened } from './names.ts'
+import { apiIdOf, FreeIds, kindIdOf, shortened } from './names.ts'
 import { Quotes } from './quotes.ts'
 import {
   type Carriage,
@@ -107,7 +107,7 @@ function kindsOf(reading: Reading, existing: readonly TokenKind[], options: Merg
     const named = namedId(options.read, kind.heading)
     const row = known.find(kind.heading, named)
     if (row !== undefined) return row.id
-    const id = free.take(named ?? idOf(kind.heading, '_', `kind${index + 1}`))
+    const id = free.take(named ?? kindIdOf(kind.heading, `kind${index + 1}`))
     const { carriage, isAssumed } = carriageOf(kind, id, options)
     const section = sectionIn(reading.under, options)
     if (isAssumed) assumed.push(id)
@@ -184,7 +184,7 @@ function apisOf(
       changed.set(row.id, { ...row, ...factsOf(api, row, kinds, of, reading) })
       return row.id
     }
-    const id = free.take(named ?? idOf(api.heading, '-', `api${index + 1}`))
+    const id = free.take(named ?? apiIdOf(api.heading, `api${index + 1}`))
     added.push({
       id,
       title: api.heading.slice(0, TEXT_LENGTH_MAX) || id,

@@ -1,32 +1,42 @@
 /** Ids made of the headings of a table. */
 
-const LENGTH_MAX = 64
+const LENGTH_MAX = 128
 
-/** The first letter or digit of a text that is not ASCII has none: `Ä` becomes `a`. */
+/** The letters of a text that have one in ASCII, in lower case: `Ä` becomes `a`. */
 function ascii(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}|['’]/gu, '')
+    .toLowerCase()
 }
 
 /**
- * An id of a heading: lower-case words. Beside letters and digits, signs between two of them stay where the
- * heading is one word, as in `chat.postmessage` or `repos/issues`.
+ * An id of an API. Signs within a word of the heading stay: `chat.postMessage` becomes `chat.postmessage`, and
+ * `GET /rate_limit` becomes `get-rate_limit`.
  *
- * @param joint between words
  * @param otherwise where the heading has no letter of ASCII
  */
-export function idOf(heading: string, joint: '-' | '_', otherwise: string): string {
-  const words = ascii(heading)
-    .replace(/['’]/g, '')
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '')
-  const id = shortened(words.join(joint), '')
+export function apiIdOf(heading: string, otherwise: string): string {
+  const id = ascii(heading).replace(/[^a-z0-9]+/g, (signs) =>
+    /\s/.test(signs) ? '-' : (/[-_.:/]/.exec(signs)?.[0] ?? '-'),
+  )
+  return beginningWithLetter(id, otherwise)
+}
+
+/** An id of a kind of token: its words, joined by `_`. */
+export function kindIdOf(heading: string, otherwise: string): string {
+  return beginningWithLetter(ascii(heading).replace(/[^a-z0-9]+/g, '_'), otherwise)
+}
+
+function beginningWithLetter(joined: string, otherwise: string): string {
+  const id = shortened(joined.replace(/^[-_.:/]+/, ''), '')
   if (id === '') return otherwise
   return /^[a-z]/.test(id) ? id : shortened(`${otherwise.replace(/\d+$/, '')}${id}`, '')
 }
 
 /** The id with an ending, as long as an id may be. */
 export function shortened(id: string, ending: string): string {
-  return id.slice(0, LENGTH_MAX - ending.length).replace(/[-_]$/, '') + ending
+  return id.slice(0, LENGTH_MAX - ending.length).replace(/[-_.:/]+$/, '') + ending
 }
 
 /** Makes ids that no other row has: of two equal ones the second gets a number. */

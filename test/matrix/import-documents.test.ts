@@ -6,6 +6,7 @@ import {
   type DocumentFormat,
   documentText,
   formatOfName,
+  mergeReading,
   type ReadOptions,
   readDocument,
 } from '../../matrix/import/index.ts'
@@ -287,5 +288,26 @@ describe('bad input', () => {
   ])('%s is refused in one sentence', (_what, text, format, line, message) => {
     if (message.source === '^$') return expect(facts(text)).toEqual({ a: ['x'] })
     expect(refused(() => read(text, format))).toEqual([line, expect.stringMatching(message)])
+  })
+})
+
+describe('ids', () => {
+  test.each([
+    ['Loans and returns', 'loans-and-returns'],
+    ['chat.postMessage', 'chat.postmessage'],
+    ['GET /repos/{owner}/issues', 'get-repos/owner/issues'],
+    ['storage:objects (beta)', 'storage:objects-beta'],
+    ['GET /rate_limit', 'get-rate_limit'],
+    ['a://b…/c.', 'a:b/c'],
+    ['Ämter', 'amter'],
+    ['図書館', 'api1'],
+    ['2fa', 'api2fa'],
+    [`${'a/'.repeat(64)}b`, `${'a/'.repeat(63)}a`],
+  ])('of an API keep the signs within its words: %s', (heading, id) => {
+    const reading = read(`Method,CI/CD token\n${heading},x\n`, 'csv')
+    const merged = mergeReading(reading, undefined, {
+      ...{ source: { document: 'a.csv', digest: '' }, read: {}, title: 'A', carriageOf: () => undefined },
+    })
+    expect([merged.apis, merged.kinds]).toEqual([[id], ['ci_cd_token']])
   })
 })
