@@ -6,6 +6,7 @@ import type { DocumentForm } from './document/index.ts'
 import { changesOf, followUps, type MatrixEdit, missingDeclarations, type Resolution } from './edits.ts'
 import { lintMatrix } from './lint.ts'
 import { MatrixError, parseMatrix, placed } from './load.ts'
+import { writtenMatrix } from './write-file.ts'
 
 export interface EditResult {
   /** The same text: the edit was made already. */
@@ -68,7 +69,10 @@ export function editParsed(
     if (from !== last.text) last = { text: from, matrix: parseMatrix(from, form) }
     return last.matrix
   }
-  const edited = apply(text, changesOf(before, edit))
+  const edited =
+    edit.type === 'document'
+      ? writtenMatrix(text, before, edit.matrix, { form, editor }).text
+      : apply(text, changesOf(before, edit))
   const { changes, removed } = followUps(read(edited))
   const followed = apply(edited, changes)
   const declared =

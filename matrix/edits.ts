@@ -3,6 +3,7 @@ import type { Api, Conflict, Matrix, Statement, TokenKind } from '../engine/inde
 import type { DerivedConflict } from './derive.ts'
 import type { DocumentChange, DocumentPath } from './document/edit.ts'
 import { lintMatrix, NewDeclarations } from './lint.ts'
+import { changesBetween } from './write-file.ts'
 
 /** How a conflict is resolved, and why. */
 export type Resolution = Pick<Conflict, 'resolution' | 'reason'>
@@ -30,6 +31,8 @@ export type MatrixEdit =
   | { readonly type: 'rename'; readonly part: MatrixPart; readonly id: string; readonly to: string }
   | { readonly type: 'accept' | 'reject'; readonly api: string; readonly kind: string }
   | ({ readonly type: 'resolve'; readonly conflict: string } & Resolution)
+  /** The rows and the source are those of this matrix: the one that is edited, with what a document says. */
+  | { readonly type: 'document'; readonly matrix: Matrix }
 
 /** The changes of the document that make an edit. None: it is made already. */
 export function changesOf(matrix: Matrix, edit: MatrixEdit): DocumentChange[] {
@@ -52,6 +55,8 @@ export function changesOf(matrix: Matrix, edit: MatrixEdit): DocumentChange[] {
     }
     case 'resolve':
       return resolving(matrix, edit)
+    case 'document':
+      return changesBetween(matrix, edit.matrix)
     case 'rename':
       return edit.to === edit.id
         ? []

@@ -2,7 +2,15 @@
  * The panel of a cell: the decision, both sides of each conflict in the words of the source, and what the
  * other mode would say.
  */
-import type { Api, CompiledApi, Conflict, Decision, Statement, TokenKind } from '../../engine/index.ts'
+import type {
+  Api,
+  CompiledApi,
+  Conflict,
+  Decision,
+  MatrixSource,
+  Statement,
+  TokenKind,
+} from '../../engine/index.ts'
 import { decideCell, explainCell, leavesOut } from '../../matrix/explain.ts'
 import type { Mode, Rules } from './rules.ts'
 import { checkCommand, loginCommand, requestCommand } from './shell.ts'
@@ -27,6 +35,8 @@ export interface CellView {
   /** The row as the source prints it, and whether it marks the kind. */
   readonly row: Api
   readonly marked: boolean
+  /** The document that the row and the quoted statements were read from. */
+  readonly document: Pick<MatrixSource, 'document' | 'digest'> | undefined
   readonly conflicts: readonly ConflictSides[]
   /** The statements of the prose about the cell without a part in a conflict. */
   readonly agreeing: readonly Saying[]
@@ -54,6 +64,7 @@ export function cellView(rules: Rules, mode: Mode, apiId: string, kindId: string
   return {
     ...{ api, kind, decision, row },
     marked: row.accepts.includes(kindId),
+    document: matrix.source,
     conflicts: conflicts.map((conflict) => ({
       conflict,
       sayings: matrix.statements.filter(({ id }) => conflict.statements.includes(id)).map(saying),

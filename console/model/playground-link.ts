@@ -121,10 +121,20 @@ function isEdit(value: unknown): boolean {
         isText(edit.reason) &&
         (edit.resolution === 'table' || edit.resolution === 'prose')
       )
+    case 'document':
+      return isMatrix(recordOf(edit.matrix))
     default:
       return false
   }
 }
+
+const LISTS = [...PARTS, 'conflicts'] as const
+
+const isMatrix = (matrix: Readonly<Record<string, unknown>>): boolean =>
+  LISTS.every((list) => {
+    const rows = matrix[list]
+    return Array.isArray(rows) && rows.every((row) => isText(recordOf(row).id))
+  })
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 

@@ -8,6 +8,7 @@ import { type MatrixEdit, missingDeclarations } from '../../matrix/edits.ts'
 import type { DocumentForm, Finding, MatrixProblem } from '../../matrix/index.ts'
 import { findingsOf } from '../../matrix/lint-file.ts'
 import { MatrixError, parseMatrix, placed } from '../../matrix/load.ts'
+import { readsBetween } from '../../matrix/write-file.ts'
 import { folded } from './search.ts'
 
 /** The source of an edited matrix: the matrix of the page, a file, or a new matrix. */
@@ -127,8 +128,12 @@ export const REPLAYED_BYTES_MAX = 8 * 1024 * 1024
 const YAML_FACTOR = 20
 
 /** The amount that the edits of a step read, in bytes of JSON. */
-function readBy(edits: readonly MatrixEdit[], { text }: State, { form }: EditTools): number {
-  return edits.length * text.length * (form.id === 'yaml' ? YAML_FACTOR : 1)
+function readBy(edits: readonly MatrixEdit[], { text, matrix }: State, { form }: EditTools): number {
+  const reads = edits.reduce(
+    (sum, edit) => sum + (edit.type === 'document' ? readsBetween(matrix, edit.matrix) : 1),
+    0,
+  )
+  return reads * text.length * (form.id === 'yaml' ? YAML_FACTOR : 1)
 }
 
 /** Whether others can make these steps of a link. */

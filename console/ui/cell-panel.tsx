@@ -100,7 +100,7 @@ export function HowToObtain({ obtained: { steps = [], link } }: Pick<TokenKind, 
 }
 
 function Source({ cell }: { readonly cell: CellView }) {
-  const { row, kind, marked, conflicts, agreeing } = cell
+  const { row, kind, marked, document, conflicts, agreeing } = cell
   const note = cell.api.notes[kind.id]
   return (
     <Section title={texts.cell.source}>
@@ -110,19 +110,26 @@ function Source({ cell }: { readonly cell: CellView }) {
         </dt>
         <dd>{texts.cell.marks(row.title, kind.title, marked)}</dd>
         {note !== undefined && <dd>{texts.cell.note(note)}</dd>}
+        {document && row.line !== undefined && (
+          <dd class="dim" title={document.digest}>
+            {texts.cell.ofRow(document.document, document.digest.slice(0, 19), row.line)}
+          </dd>
+        )}
         {row.public && <dd>{texts.cell.public}</dd>}
         {agreeing.map((saying) => (
-          <Prose key={saying.statement.id} saying={saying} />
+          <Prose key={saying.statement.id} saying={saying} document={document} />
         ))}
       </dl>
       {conflicts.map((sides) => (
-        <ConflictPart key={sides.conflict.id} sides={sides} />
+        <ConflictPart key={sides.conflict.id} sides={sides} document={document} />
       ))}
     </Section>
   )
 }
 
-function Prose({ saying: { statement, silent } }: { readonly saying: Saying }) {
+type OfDocument = Pick<CellView, 'document'>
+
+function Prose({ saying: { statement, silent }, document }: OfDocument & { readonly saying: Saying }) {
   return (
     <>
       <dt>
@@ -131,12 +138,18 @@ function Prose({ saying: { statement, silent } }: { readonly saying: Saying }) {
       <dd>
         <q>{statement.text}</q>
         {silent && <p class="silent">{texts.cell.silent}</p>}
+        {document && statement.line !== undefined && (
+          <p class="dim">{texts.cell.ofWords(document.document, statement.line)}</p>
+        )}
       </dd>
     </>
   )
 }
 
-function ConflictPart({ sides: { conflict, sayings } }: { readonly sides: ConflictSides }) {
+function ConflictPart({
+  sides: { conflict, sayings },
+  document,
+}: OfDocument & { readonly sides: ConflictSides }) {
   return (
     <div class="conflict" data-contests={conflict.cells.length > 0}>
       <h4>
@@ -146,7 +159,7 @@ function ConflictPart({ sides: { conflict, sayings } }: { readonly sides: Confli
       </h4>
       <dl class="sayings">
         {sayings.map((saying) => (
-          <Prose key={saying.statement.id} saying={saying} />
+          <Prose key={saying.statement.id} saying={saying} document={document} />
         ))}
       </dl>
       <p>

@@ -9,7 +9,10 @@ import { readOpenApi } from './openapi.ts'
 import { readTable } from './read-table.ts'
 import { type KnownNames, nameKey, type Reading, type ReadOptions } from './reading.ts'
 
-export type DocumentFormat = 'markdown' | 'html' | 'csv' | 'tsv' | 'openapi'
+/** The formats that have tables. */
+export type TableFormat = 'markdown' | 'html' | 'csv' | 'tsv'
+
+export type DocumentFormat = TableFormat | 'openapi'
 
 /** Longest document that is read, in bytes. */
 export const DOCUMENT_BYTES_MAX: number = 32 * 1024 * 1024
@@ -32,6 +35,16 @@ export function formatOfName(name: string): DocumentFormat {
   if (format !== undefined) return format
   const instead = Object.hasOwn(INSTEAD, ending) ? `; save it as ${INSTEAD[ending]}` : ''
   throw new DocumentError(`expected a document in Markdown, HTML, CSV, TSV or OpenAPI${instead}`)
+}
+
+/** The format of a text that has no name: one that a person pastes. */
+export function formatOfText(text: string): TableFormat {
+  const hasElement = /<table[\s>]/i.test(text)
+  if (hasElement && text.trimStart().startsWith('<')) return 'html'
+  const lines = text.split('\n')
+  const isRule = (line: string) => line.includes('|') && line.includes('-') && /^[\s|:-]+$/.test(line)
+  if (hasElement || lines.some(isRule)) return 'markdown'
+  return lines.find((line) => line.trim() !== '')?.includes('\t') ? 'tsv' : 'csv'
 }
 
 /** The text of a document in UTF-8, which may begin with a byte order mark. @throws DocumentError */
@@ -74,16 +87,31 @@ export function readDocument(
   form: DocumentForm,
   into?: Matrix,
 ): Reading {
+  return format === 'openapi'
+    ? notTooDeep(() => readOpenApi(text, form, options))
+    : readTableText(text, format, options, into)
+}
+
+/** As {@link readDocument}, for a document with tables. @throws DocumentError */
+export function readTableText(
+  text: string,
+  format: TableFormat,
+  options: ReadOptions,
+  into?: Matrix,
+): Reading {
+  return notTooDeep(() => readTable(blocksOf(text, format), options, namesOf(into)))
+}
+
+function notTooDeep(read: () => Reading): Reading {
   try {
-    if (format === 'openapi') return readOpenApi(text, form, options)
-    return readTable(blocksOf(text, format), options, namesOf(into))
+    return read()
   } catch (error) {
     if (error instanceof RangeError) throw new DocumentError('expected a document that is not nested so deep')
     throw error
   }
 }
 
-function blocksOf(text: string, format: Exclude<DocumentFormat, 'openapi'>) {
+function blocksOf(text: string, format: TableFormat) {
   switch (format) {
     case 'markdown':
       return readMarkdown(text)

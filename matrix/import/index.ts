@@ -17,6 +17,5 @@ export {
 export { tableText } from './export.ts'
 export type { MarkMeaning } from './marks.ts'
 export { type Merged, mergeReading } from './merge.ts'
-export { type Carriage, nameKey, type Reading, type ReadOptions } from './reading.ts'
+export { type Carriage, nameKey, type Reading, type ReadOptions, readOptionsWith } from './reading.ts'
 export { routesOf, routesText } from './routes.ts'
-export { writtenMatrix } from './write.ts'

@@ -121,7 +121,7 @@ function choose(
   )
   const byWords = marked.filter(({ table }) => headingsOf(table).some((text) => TOKEN_WORD.test(text)))
   const best = [byNames, byWords, marked].find((each) => each.length > 0) ?? marked
-  return onlyOne(best, best, 'expected --table with the number of the table that is meant')
+  return onlyOne(best, best, 'expected the number of the table that is meant (--table)')
 }
 
 function headingsOf({ rows }: TableBlock): string[] {

@@ -1,10 +1,22 @@
 /** The facts of a document about kinds of token and APIs, before they become a matrix. */
-import type { MatrixSource, TokenKind } from '../../engine/index.ts'
+import type { Matrix, MatrixSource, TokenKind } from '../../engine/index.ts'
 import { spaced } from './blocks.ts'
 import type { MarkMeaning } from './marks.ts'
 
 /** How a document is read. An absent choice is found in the document. */
 export type ReadOptions = Omit<MatrixSource, 'document' | 'digest'>
+
+/** As the matrix says that its document is read, and as a person chooses now. */
+export function readOptionsWith(into: Matrix | undefined, chosen: ReadOptions): ReadOptions {
+  const { document: _, digest: __, ...kept } = into?.source ?? { document: '', digest: '' }
+  return {
+    ...kept,
+    ...chosen,
+    marks: { ...kept.marks, ...chosen.marks },
+    ...((kept.names ?? chosen.names) && { names: { ...kept.names, ...chosen.names } }),
+    leaveOut: [...new Set([...(kept.leaveOut ?? []), ...(chosen.leaveOut ?? [])])],
+  }
+}
 
 /** The fields of a kind that say where its tokens travel. */
 export type Carriage = Pick<TokenKind, 'header' | 'scheme' | 'prefix' | 'places'>

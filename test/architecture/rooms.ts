@@ -346,12 +346,20 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'console/model/',
     purpose: 'what the views of the page show, as pure functions',
-    imports: ['engine/', 'matrix/'],
+    imports: ['engine/', 'matrix/', 'matrix/import/'],
   },
   {
     room: 'console/ui/',
     purpose: 'the components of the page',
-    imports: ['engine/', 'matrix/document/', 'matrix/', 'console/texts/', 'console/model/', 'preact'],
+    imports: [
+      'engine/',
+      'matrix/document/',
+      'matrix/',
+      'matrix/import/',
+      'console/texts/',
+      'console/model/',
+      'preact',
+    ],
   },
   {
     room: 'console/gen/',

@@ -21,6 +21,7 @@ const EDITS: readonly MatrixEdit[] = [
   { type: 'accept', api: 'hall', kind: 'room_key' },
   { type: 'reject', api: 'hall', kind: 'room_key' },
   { type: 'resolve', conflict: 'x', resolution: 'table', reason: 'y' },
+  { type: 'document', matrix: smallMatrix() },
 ]
 const page: Source = { from: 'page', name: 'matrix.json', text: 'not sent' }
 const file: Source = { from: 'file', name: 'our house.yaml', text: 'title: x\n' }
@@ -64,6 +65,11 @@ const STRANGE: readonly (readonly [what: string, carried: object])[] = [
   ['a row without an id', { steps: [[{ type: 'add', part: 'apis', row: {} }]] }],
   ['a title that is no text', { steps: [[{ type: 'title', title: 1 }]] }],
   ['another resolution', { steps: [[{ ...EDITS[8], resolution: 'both' }]] }],
+  ['a matrix without rows', { steps: [[{ type: 'document', matrix: { apis: [] } }]] }],
+  [
+    'a matrix with a row without an id',
+    { steps: [[{ type: 'document', matrix: { ...smallMatrix(), apis: [1] } }]] },
+  ],
   ['no list', { steps: {} }],
   ['too many steps', { steps: Array(1_001).fill([]) }],
   ['too many edits in a step', { steps: [Array(11).fill(EDITS[0])] }],

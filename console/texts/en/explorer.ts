@@ -83,6 +83,9 @@ export const texts = {
       marked
         ? `The row “${title}” marks the ${kind} with ✓.`
         : `The row “${title}” marks the ${kind} with ✗.`,
+    ofRow: (name: string, digest: string, line: number) =>
+      `The document has this row in line ${line} of ${name} (${digest}…).`,
+    ofWords: (name: string, line: number) => `The document has these words in line ${line} of ${name}.`,
     prose: 'Text',
     silent: 'This list claims to be complete, and does not name the API.',
     conflict: {

@@ -2,21 +2,27 @@
  * Editing a matrix in the page: the table and the statements, and beside them what the edits open, close and
  * contradict. It is not sent anywhere.
  */
-import { useMemo, useState } from 'preact/hooks'
+import type { ComponentType } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Api, Statement, TokenKind } from '../../../engine/index.ts'
 import { editedRows } from '../../model/edited-table.ts'
 import { current, type Playground } from '../../model/playground.ts'
 import { editorTexts } from '../../texts/en/editor.ts'
+import { texts } from '../../texts/en/explorer.ts'
 import { type Compared, useCompared } from '../comparison.tsx'
 import { Icon } from '../icons.tsx'
 import { FileButton, useDrop } from '../matrix-file.tsx'
 import { Effects, useAgainst } from './effects.tsx'
+import type { PasteFormProps } from './paste-form.tsx'
 import { ApiForm, KindForm, NewForm, TitleForm } from './row-forms.tsx'
 import { StatementForm, Statements } from './statements.tsx'
 import { countsOf } from './status.ts'
 import { EditTable } from './table.tsx'
 import { TakeAlong } from './take-along.tsx'
 import { type Apply, type Editing, type EditorProps, useEditing } from './use-editing.ts'
+
+/** Whether a sidecar served the page, and not a disk. The build settles it. */
+declare const SERVED: boolean
 
 /** The form that is open. A row that is `undefined` is a new one. */
 type Opened =
@@ -25,6 +31,7 @@ type Opened =
   | { readonly form: 'statement'; readonly row: Statement | undefined }
   | { readonly form: 'title' }
   | { readonly form: 'new' }
+  | { readonly form: 'paste' }
 
 export function EditPage(props: EditorProps) {
   const { editing, rules } = props
@@ -39,7 +46,7 @@ export function EditPage(props: EditorProps) {
     <div class="edit-page" data-over={over}>
       <h1 class="unseen">{editorTexts.title}</h1>
       <p class="edit-about dim">{editorTexts.about}</p>
-      <Beginnings editing={editing} actions={actions} begin={() => open({ form: 'new' })} />
+      <Beginnings editing={editing} actions={actions} open={open} />
       <output class="unseen">{editing?.said}</output>
       <Bar editing={editing} compared={compared} undo={actions.undo} />
       {editing?.problem && (
@@ -67,11 +74,11 @@ type Actions = ReturnType<typeof useEditing>
 interface BeginningsProps {
   readonly editing: Editing | undefined
   readonly actions: Actions
-  readonly begin: () => void
+  readonly open: (opened: Opened) => void
 }
 
 /** The edited matrix, and other beginnings. */
-function Beginnings({ editing, actions, begin }: BeginningsProps) {
+function Beginnings({ editing, actions, open }: BeginningsProps) {
   const playground = editing?.playground
   return (
     <div class="edit-actions">
@@ -88,10 +95,16 @@ function Beginnings({ editing, actions, begin }: BeginningsProps) {
         {editorTexts.startOver}
       </button>
       <FileButton label={editorTexts.open} take={actions.openFile} />
-      <button type="button" onClick={begin}>
+      <button type="button" onClick={() => open({ form: 'new' })}>
         <Icon name="plus" />
         {editorTexts.begin}
       </button>
+      {SERVED && (
+        <button type="button" onClick={() => open({ form: 'paste' })}>
+          <Icon name="plus" />
+          {editorTexts.paste.button}
+        </button>
+      )}
     </div>
   )
 }
@@ -173,10 +186,27 @@ interface OpenedFormProps {
 
 function OpenedForm({ opened, playground, actions, close }: OpenedFormProps) {
   if (opened.form === 'new') return <NewForm begin={actions.beginNew} close={close} />
-  if (playground === undefined) return null
+  if (SERVED && opened.form === 'paste')
+    return <LaterPasteForm {...{ playground, close }} apply={actions.apply} begin={actions.beginNew} />
+  if (playground === undefined || opened.form === 'paste') return null
   const given = { matrix: current(playground).matrix, apply: actions.apply, close }
   if (opened.form === 'title') return <TitleForm {...given} />
   if (opened.form === 'api') return <ApiForm {...given} row={opened.row} />
   if (opened.form === 'kind') return <KindForm {...given} row={opened.row} />
   return <StatementForm {...given} row={opened.row} />
+}
+
+/** The readers of documents come when they are needed. They are as large as the page, so one file has none. */
+function LaterPasteForm(props: PasteFormProps) {
+  const [Loaded, setLoaded] = useState<ComponentType<PasteFormProps> | undefined>(undefined)
+  const [isBroken, setBroken] = useState(false)
+  useEffect(() => {
+    if (!SERVED) return
+    import('./paste-form.tsx').then(
+      ({ PasteForm }) => setLoaded(() => PasteForm),
+      () => setBroken(true),
+    )
+  }, [])
+  if (Loaded !== undefined) return <Loaded {...props} />
+  return isBroken ? <p role="alert">{texts.broken.title}</p> : null
 }

@@ -11,7 +11,7 @@ import type { Apply } from './use-editing.ts'
 
 const words = editorTexts.effects
 
-const SIDES: SideWords = { before: words.before, after: words.after, hints: words.hints }
+export const SIDES: SideWords = { before: words.before, after: words.after, hints: words.hints }
 
 /** The matrix that the edits are compared with. */
 export type Against = 'page' | 'source'

@@ -18,12 +18,15 @@ interface FormDialogProps {
   readonly remove?: (() => readonly MatrixProblem[]) | undefined
   /** Where a problem is, in the words of the form. Absent: the form shows one row. */
   readonly placeOf?: (path: string) => string
+  /** Whether it shows a table. */
+  readonly wide?: boolean
   readonly close: () => void
   readonly children: ComponentChildren
 }
 
 /** A dialog of the browser's own, with a form in it. */
-export function FormDialog({ title, button, submit, remove, placeOf, close, children }: FormDialogProps) {
+export function FormDialog(props: FormDialogProps) {
+  const { title, button, submit, remove, placeOf, wide, close, children } = props
   const id = useId()
   const dialog = useModal()
   const [problems, setProblems] = useState<readonly MatrixProblem[]>([])
@@ -36,6 +39,7 @@ export function FormDialog({ title, button, submit, remove, placeOf, close, chil
     <dialog
       ref={dialog}
       class="help form-dialog"
+      data-wide={wide}
       aria-labelledby={id}
       onClose={({ currentTarget }) => currentTarget.isConnected && close()}
     >

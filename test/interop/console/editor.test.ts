@@ -137,6 +137,77 @@ describe.skipIf(!browser)('with a file', () => {
   })
 })
 
+/** Pastes into the open dialog what a clipboard has. A text that the page leaves to the browser is put in. */
+const paste = (page: Page, plain: string, html = '') =>
+  page.getByLabel('A table of a document').evaluate(
+    `(field, [plain, html]) => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text/plain', plain)
+      clipboardData.setData('text/html', html)
+      const given = { clipboardData, bubbles: true, cancelable: true }
+      if (!field.dispatchEvent(new ClipboardEvent('paste', given))) return
+      field.value = plain
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+    }`,
+    [plain, html],
+  )
+
+describe.skipIf(!browser).each([
+  ['on a laptop', LAPTOP],
+  ['on a phone', PHONE],
+])('a pasted table, %s,', (_where, options) => {
+  test('is read, asked about and shown, and its cells come into the matrix that is edited', async () => {
+    const { page, requests, complaints } = await open('#/edit', options)
+    await page.locator('.edit-table').waitFor()
+    const before = requests.length
+    await press(page, 'Paste a table')
+    const dialog = page.getByRole('dialog')
+    await dialog.waitFor()
+    await press(page, 'Take it over')
+    await soon(() => dialog.getByRole('alert').textContent()).toContain('Paste a table first.')
+    await paste(page, 'no table')
+    await soon(() => dialog.locator('.pasted .problems').textContent()).toMatch(/is not read: expected .*\.$/)
+    await paste(page, 'API\tstatic token\nTickets\tLimited\n<img src=x onerror=alert(1)>\tYes\n')
+    await soon(() => dialog.getByRole('group').textContent()).toContain('“Limited” (1 cell, line 2)')
+    expect(await dialog.getByText('What it changes').count()).toBe(0)
+    await dialog.getByLabel('“Limited”').selectOption('note')
+    await dialog.getByText('What it changes').waitFor()
+    expect(await dialog.locator('img').count()).toBe(0)
+    expect(await dialog.textContent()).toMatch(/tickets × static_token: Limited/)
+    expect(await dialog.textContent()).toMatch(/Opened 2/)
+    await dialog.getByRole('button', { name: 'Take it over' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await soon(() => toggle(page, /^Tickets: static token/).getAttribute('aria-pressed')).toBe('true')
+    expect(await toggle(page, /^Tickets: account-scoped/).count()).toBe(1)
+    await press(page, 'Undo')
+    await soon(() => toggle(page, /^Tickets: static token/).getAttribute('aria-pressed')).toBe('false')
+    expect(requests.slice(before).filter((url) => !/\/assets\/|^blob:/.test(url))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('a table of a web page', () => {
+  test('is pasted with its markup, and becomes a new matrix', async () => {
+    const { page, complaints } = await open()
+    await press(page, 'Paste a table')
+    await paste(
+      page,
+      'API key\nLoans yes',
+      '<meta charset="utf-8"><table><tr><th>API</th><th>Key</th></tr><tr><td>Loans</td><td>✓<script>alert(1)</script></td></tr></table>',
+    )
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Put it into').selectOption({ label: 'a new matrix' })
+    await dialog.getByLabel('Title of the matrix').fill('Library')
+    await soon(() => dialog.textContent()).toMatch(/which is assumed/)
+    await dialog.getByRole('button', { name: 'Take it over' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    await soon(() => toggle(page, 'Loans: key').getAttribute('aria-pressed')).toBe('true')
+    const file = await saved(page, newFolder(), 'library.jsonc')
+    expect(await command(['matrix', 'lint', file])).toMatchObject({ code: 0 })
+    expect(complaints).toEqual([])
+  })
+})
+
 describe.skipIf(!browser)('for every user', () => {
   test('with the keyboard a cell is exchanged, arrows lead to others, and a dialog gives the focus back', async () => {
     const { page } = await open()
@@ -169,6 +240,14 @@ describe.skipIf(!browser)('for every user', () => {
         expect(await accessibilityFaults(page), name).toEqual([])
         await page.keyboard.press('Escape')
       }
+      await press(page, 'Paste a table')
+      await paste(page, 'API,static token,Key\nTickets,Limited,✓ (at night)\nTickets,–,–\n')
+      await page.getByRole('group').waitFor()
+      expect(await accessibilityFaults(page), 'with a question').toEqual([])
+      await page.getByLabel('“Limited”').selectOption('yes')
+      await page.getByText('What it changes').waitFor()
+      await page.getByText('How it is read').click()
+      expect(await accessibilityFaults(page), 'with a table').toEqual([])
     },
   )
 
@@ -185,6 +264,12 @@ describe.skipIf(!browser)('for every user', () => {
       expect([name, await overflows()]).toEqual([name, false])
       await page.keyboard.press('Escape')
     }
+    await press(page, 'Paste a table')
+    await paste(page, `API,${'a'.repeat(60)} token\n${'b'.repeat(70)},✓ (${'c'.repeat(90)})\n`)
+    await page.getByText('What it changes').waitFor()
+    expect(await overflows()).toBe(false)
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.evaluate((each) => each.scrollWidth > each.clientWidth)).toBe(false)
   })
 
   test('as one file it edits, too, asks no server, and says that it reads no YAML', async () => {
@@ -194,6 +279,7 @@ describe.skipIf(!browser)('for every user', () => {
     })
     await toggle(page, 'IAM (users and roles): static token').click()
     await soon(() => status(page)).toBe('Opens 1 cell, closes 0 cells.')
+    expect(await page.getByRole('button', { name: 'Paste a table' }).count()).toBe(0)
     await choose(page, 'title: x', 'x.yaml')
     await soon(() => page.getByRole('alert').textContent()).toMatch(/reads JSON/)
     const file = await saved(page, newFolder(), 'matrix.json')

@@ -19,11 +19,12 @@ import {
   type Reading,
   type ReadOptions,
   readDocument,
-  writtenMatrix,
+  readOptionsWith,
 } from '../../../../matrix/import/index.ts'
 import { loadMatrix, MatrixError } from '../../../../matrix/index.ts'
 import { checkedMatrix } from '../../../../matrix/load.ts'
 import { matrixText } from '../../../../matrix/new-matrix.ts'
+import { writtenMatrix } from '../../../../matrix/write-file.ts'
 import { FileTooLong, readAtMost } from '../../../base/bounded-file.ts'
 import { matrixForm, readMatrixFile, yamlLibrary } from '../../../rules/matrix-file/read.ts'
 import { CommandError, usageError } from '../../terminal/errors.ts'
@@ -106,24 +107,20 @@ export function readMatrixIfThere(path: string | undefined): MatrixFile | undefi
 
 /** How a document is read: as the matrix says, and as the options do. @throws CommandError */
 export function readOptionsOf(options: DocumentOptions, into: Matrix | undefined): ReadOptions {
-  const { document: _, digest: __, ...kept } = into?.source ?? { document: '', digest: '' }
   const marks = pairsOf('--mark', options.mark).map(([text, meaning]): [string, MarkMeaning] => {
     if (meaning !== 'yes' && meaning !== 'no' && meaning !== 'note')
       throw usageError('--mark: expected TEXT=yes, TEXT=no or TEXT=note')
     return [text, meaning]
   })
-  return {
-    ...kept,
+  return readOptionsWith(into, {
     ...(options.table !== undefined && { table: tableOf(options.table) }),
     ...(options.kinds !== undefined && { kinds: options.kinds }),
     ...(options.public !== undefined && { public: options.public }),
     ...(options.by !== undefined && { by: options.by }),
-    marks: { ...kept.marks, ...Object.fromEntries(marks) },
-    ...((kept.names ?? options.name) && {
-      names: { ...kept.names, ...Object.fromEntries(pairsOf('--name', options.name)) },
-    }),
-    leaveOut: [...new Set([...(kept.leaveOut ?? []), ...(options.leaveOut ?? [])])],
-  }
+    marks: Object.fromEntries(marks),
+    ...(options.name && { names: Object.fromEntries(pairsOf('--name', options.name)) }),
+    ...(options.leaveOut && { leaveOut: options.leaveOut }),
+  })
 }
 
 const tableOf = (written: string): number | string => (/^\d{1,6}$/.test(written) ? Number(written) : written)

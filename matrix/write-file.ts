@@ -1,8 +1,8 @@
-/** The text of a matrix file with the facts of a document in it. */
-import type { Matrix } from '../../engine/index.ts'
-import type { DocumentChange, Editor } from '../document/edit.ts'
-import type { DocumentForm } from '../document/index.ts'
-import { matrixText } from '../new-matrix.ts'
+/** The text of a matrix file with another state of the matrix in it, such as the facts of a document. */
+import type { Matrix } from '../engine/index.ts'
+import type { DocumentChange, Editor } from './document/edit.ts'
+import type { DocumentForm } from './document/index.ts'
+import { matrixText } from './new-matrix.ts'
 
 /** Each change of a text reads it once more, so with more of them the text is written anew. */
 const EDITS_MAX = 200
@@ -46,8 +46,14 @@ const LISTS = ['tokenKinds', 'apis', 'statements', 'conflicts'] as const
 type Row = { readonly id: string }
 type Fields = Readonly<Record<string, unknown>>
 
+/** How often the text is read to put the changes between two states into it. */
+export function readsBetween(before: Matrix, after: Matrix): number {
+  const { length } = changesBetween(before, after)
+  return length > EDITS_MAX ? 1 : Math.max(1, length)
+}
+
 /** First what keeps its place, then what goes, from the last one, then what is new. */
-function changesBetween(before: Matrix, after: Matrix): DocumentChange[] {
+export function changesBetween(before: Matrix, after: Matrix): DocumentChange[] {
   const source: DocumentChange[] = isSame(before.source, after.source)
     ? []
     : [{ type: 'set', path: ['source'], value: after.source }]
