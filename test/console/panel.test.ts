@@ -14,6 +14,19 @@ import { newFile } from '../support/suite/resources.ts'
 
 const rules = rulesOf(supportMatrix, 'resolved')
 
+test('a cell of a matrix that was read from a document has the document and its lines', () => {
+  const source = { document: 'docs/tokens.md', digest: `sha256-${'0'.repeat(64)}` }
+  const apis = supportMatrix.apis.map((api) => (api.id === 'cdn' ? { ...api, line: 9 } : api))
+  const view = cellView(
+    rulesOf({ ...supportMatrix, source, apis }, 'resolved'),
+    'resolved',
+    'cdn',
+    PROJECT_KIND,
+  )
+  expect(view).toMatchObject({ document: source, row: { line: 9 } })
+  expect(cellView(rules, 'resolved', 'cdn', PROJECT_KIND)?.document).toBeUndefined()
+})
+
 test('the panel has both sides of a contradiction in the words of the source', () => {
   const view = cellView(rules, 'resolved', 'audit-logs', PROJECT_KIND)
   expect(view).toMatchObject({
