@@ -1,10 +1,17 @@
 /** A table that a person pastes: it is read and merged as `portcullis matrix import` does. */
 import type { Matrix } from '../../engine/index.ts'
-import { DocumentError } from '../../matrix/import/blocks.ts'
-import { formatOfText, readTableText, type TableFormat } from '../../matrix/import/document.ts'
-import type { MarkMeaning } from '../../matrix/import/marks.ts'
-import { type Merged, mergeReading } from '../../matrix/import/merge.ts'
-import { type CountedMark, type Reading, readOptionsWith } from '../../matrix/import/reading.ts'
+import {
+  type CountedMark,
+  DocumentError,
+  formatOfText,
+  type MarkMeaning,
+  type Merged,
+  mergeReading,
+  type Reading,
+  readOptionsWith,
+  readTableText,
+  type TableFormat,
+} from '../../matrix/import/index.ts'
 import { EDITED_APIS_MAX } from './playground.ts'
 
 /** The text, and how a person says that it is read. What is empty is found in the text. */

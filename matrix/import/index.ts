@@ -12,10 +12,20 @@ export {
   type DocumentFormat,
   documentText,
   formatOfName,
+  formatOfText,
   readDocument,
+  readTableText,
+  type TableFormat,
 } from './document.ts'
 export { tableText } from './export.ts'
 export type { MarkMeaning } from './marks.ts'
 export { type Merged, mergeReading } from './merge.ts'
-export { type Carriage, nameKey, type Reading, type ReadOptions, readOptionsWith } from './reading.ts'
+export {
+  type Carriage,
+  type CountedMark,
+  nameKey,
+  type Reading,
+  type ReadOptions,
+  readOptionsWith,
+} from './reading.ts'
 export { routesOf, routesText } from './routes.ts'

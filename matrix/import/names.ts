@@ -11,8 +11,8 @@ function ascii(text: string): string {
 }
 
 /**
- * An id of an API. Signs within a word of the heading stay: `chat.postMessage` becomes `chat.postmessage`, and
- * `GET /rate_limit` becomes `get-rate_limit`.
+ * An id of an API. Signs within a word of the heading stay: `chat.postMessage` becomes `chat.postmessage`,
+ * and `GET /rate_limit` becomes `get-rate_limit`.
  *
  * @param otherwise where the heading has no letter of ASCII
  */

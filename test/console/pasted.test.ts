@@ -45,7 +45,7 @@ test.each([
   expect((await merged({ text })).source?.document).toBe(`pasted.${ending}`)
 })
 
-describe('what is not read has one sentence, with its line where there is one', () => {
+describe('a refusal is one sentence, with its line where there is one', () => {
   test.each<[what: string, draft: Partial<PasteDraft>, line: number | undefined, expected: RegExp]>([
     ['no table', { text: '# Tokens\n', format: 'markdown' }, undefined, /expected a table, found none/],
     ['a table without marks', { text: 'a,b\nc,d\n' }, 1, /expected a table with marks/],
@@ -78,7 +78,7 @@ test('an unknown mark is asked for with its lines, and an answer makes it known'
   })
 })
 
-test('what a person says about the table counts', async () => {
+test('the choices of a person say how the table is read', async () => {
   const text = `${DOORS}\n# Other\n\n| Key | Loans | Fines |\n|---|---|---|\n| Old key | ✓ | ✓ |\n| Free | ✓ | – |\n`
   const draft = { text, table: 'Other', kinds: 'rows', public: 'free', leaveOut: 'Fines\n' } as const
   const { apis, tokenKinds } = await merged(draft)

@@ -196,7 +196,7 @@ function OpenedForm({ opened, playground, actions, close }: OpenedFormProps) {
   return <StatementForm {...given} row={opened.row} />
 }
 
-/** The readers of documents come when they are needed. They are as large as the page, so one file has none. */
+/** The readers of documents come when they are needed. They are large, so the one file has none. */
 function LaterPasteForm(props: PasteFormProps) {
   const [Loaded, setLoaded] = useState<ComponentType<PasteFormProps> | undefined>(undefined)
   const [isBroken, setBroken] = useState(false)

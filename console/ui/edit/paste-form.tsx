@@ -1,14 +1,12 @@
 /**
  * The dialog that takes a pasted table into the matrix. It comes when it is opened, because the readers of
- * documents are as large as the editor. What is pasted is shown as text alone.
+ * documents are as large as the editor. The pasted text is shown as text alone.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { carriageOf, type Matrix, placesOf } from '../../../engine/index.ts'
 import { compareMatrices } from '../../../matrix/compare.ts'
-import type { MarkMeaning } from '../../../matrix/import/marks.ts'
-import type { Merged } from '../../../matrix/import/merge.ts'
-import type { CountedMark, Reading } from '../../../matrix/import/reading.ts'
+import type { CountedMark, MarkMeaning, Merged, Reading } from '../../../matrix/import/index.ts'
 import type { MatrixProblem } from '../../../matrix/index.ts'
 import { matrixText } from '../../../matrix/new-matrix.ts'
 import { EMPTY_PASTE, type PasteDraft, type Pasted, readPasted } from '../../model/pasted.ts'
