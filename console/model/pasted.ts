@@ -14,7 +14,7 @@ import {
 } from '../../matrix/import/index.ts'
 import { EDITED_APIS_MAX } from './playground.ts'
 
-/** The text, and how a person says that it is read. What is empty is found in the text. */
+/** The text, and how a person says that it is read. An empty choice is found in the text. */
 export interface PasteDraft {
   readonly text: string
   readonly format: TableFormat | ''

@@ -5,6 +5,7 @@
  * @module
  */
 
+export { writtenMatrix } from '../write-file.ts'
 export { DocumentError } from './blocks.ts'
 export { DIFFERENCES, type Difference, differencesOf } from './differences.ts'
 export {

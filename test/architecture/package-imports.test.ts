@@ -24,6 +24,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/index.ts', 'matrix/document/index.ts', 'matrix/document/yaml.ts', 'matrix/query/'],
     ...['matrix/document/edit.ts', 'matrix/document/edit-yaml.ts', 'matrix/edit-file.ts', 'matrix/edits.ts'],
     ...['matrix/support-matrix.schema.json', 'matrix/lint-file.ts', 'matrix/new-matrix.ts'],
+    'matrix/write-file.ts',
     'matrix/yaml-editor.ts',
     'matrix/import/index.ts',
     ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts', 'matrix/yaml.ts'],

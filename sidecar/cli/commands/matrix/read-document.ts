@@ -20,11 +20,11 @@ import {
   type ReadOptions,
   readDocument,
   readOptionsWith,
+  writtenMatrix,
 } from '../../../../matrix/import/index.ts'
 import { loadMatrix, MatrixError } from '../../../../matrix/index.ts'
 import { checkedMatrix } from '../../../../matrix/load.ts'
 import { matrixText } from '../../../../matrix/new-matrix.ts'
-import { writtenMatrix } from '../../../../matrix/write-file.ts'
 import { FileTooLong, readAtMost } from '../../../base/bounded-file.ts'
 import { matrixForm, readMatrixFile, yamlLibrary } from '../../../rules/matrix-file/read.ts'
 import { CommandError, usageError } from '../../terminal/errors.ts'
