@@ -38,8 +38,12 @@ export function makeChart(): Made {
 
 /** A key for draft 7, which every Helm reads. */
 function keyOf(key: KeySchema, path = ''): KeySchema {
-  // There, a reference has no members beside it.
-  if (key.$ref !== undefined) return { $ref: key.$ref.replace('#/$defs/', `#/definitions/${KEYS}-`) }
+  // There, nothing but what an editor shows counts beside a reference.
+  if (key.$ref !== undefined)
+    return {
+      ...(key.description && { description: key.description }),
+      $ref: key.$ref.replace('#/$defs/', `#/definitions/${KEYS}-`),
+    }
   const { default: _default, properties, items, additionalProperties, required, ...rest } = key
   const each = (group: NonNullable<typeof properties>) =>
     Object.fromEntries(

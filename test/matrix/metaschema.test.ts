@@ -10,9 +10,16 @@ import { ROOT } from '../support/checkout/sources.ts'
 interface Schema {
   readonly $schema?: string
   readonly $ref?: string
-  readonly $defs?: Readonly<Record<string, Schema>>
+  readonly $defs?: Definitions
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: boolean | Schema
+  readonly allOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly then?: Schema
+  readonly else?: Schema
 }
 
 const SCHEMAS = globSync('{matrix,sidecar,engine,clients,console}/**/*.schema.json', {
@@ -26,6 +33,11 @@ test('the schemas are those of the package', () => {
   )
 })
 
+test('the schema of the values of the chart describes every property', () => {
+  const schema = JSON.parse(readFileSync(`${ROOT}deploy/helm/portcullis/values.schema.json`, 'utf8'))
+  expect(undescribed(schema, schema.definitions)).toEqual([])
+})
+
 describe.each(SCHEMAS)('%s', (path) => {
   const schema: Schema = JSON.parse(readFileSync(ROOT + path, 'utf8'))
 
@@ -36,23 +48,44 @@ describe.each(SCHEMAS)('%s', (path) => {
   })
 
   test('describes every property', () => {
-    expect(undescribed(schema, schema.$defs ?? {}, '')).toEqual([])
+    expect(undescribed(schema, schema.$defs ?? {})).toEqual([])
   })
 })
 
-/** Keywords whose schemas are conditions, which no editor shows. */
-const CONDITIONS = ['if', 'not']
+/** By their names. */
+type Definitions = Readonly<Record<string, Schema>>
 
-/** The properties without a description of their own or of the definition that they refer to. */
-function undescribed(value: unknown, definitions: Readonly<Record<string, Schema>>, at: string): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  const { properties = {} } = value as Schema
-  const own = Object.entries(properties).flatMap(([name, property]) => {
-    const referred = definitions[property.$ref?.replace('#/$defs/', '') ?? '']
-    return property.description === undefined && referred?.description === undefined ? [`${at}.${name}`] : []
-  })
-  const below = Object.entries(value).flatMap(([key, each]) =>
-    CONDITIONS.includes(key) ? [] : undescribed(each, definitions, `${at}.${key}`),
-  )
-  return [...own, ...below]
+/** Keywords of schemas about the same value. Those of `if` and `not` are conditions, which no editor shows. */
+const SAME = ['allOf', 'anyOf', 'oneOf', 'then', 'else'] as const
+
+/** The properties that no schema about them describes, neither itself nor by the definition it refers to. */
+function undescribed(schema: Schema, definitions: Definitions): string[] {
+  const described = new Map<string, boolean>()
+  const visit = (given: Schema, at: string, inside: readonly Schema[]): void => {
+    if (inside.includes(given)) return
+    const within = [...inside, given]
+    const same = [referred(given, definitions), ...SAME.map((keyword) => given[keyword])].flat()
+    for (const each of same) if (each !== undefined) visit(each, at, within)
+    for (const [name, property] of Object.entries(given.properties ?? {})) {
+      const path = `${at}.${name}`
+      const text = property.description ?? referred(property, definitions)?.description
+      described.set(path, described.get(path) || text !== undefined)
+      visit(property, path, within)
+    }
+    for (const [mark, each] of [
+      ['[]', given.items],
+      ['.*', given.additionalProperties],
+    ] as const)
+      if (typeof each === 'object') visit(each, `${at}${mark}`, within)
+  }
+  visit(schema, '', [])
+  return [...described].filter(([, isDescribed]) => !isDescribed).map(([path]) => path)
+}
+
+/** The definition that a schema refers to, here or among the properties of another. */
+function referred({ $ref }: Schema, definitions: Definitions): Schema | undefined {
+  const [name = '', ...rest] = $ref?.replace(/^#\/(?:\$defs|definitions)\//, '').split('/') ?? []
+  return rest.reduce<unknown>((value, key) => (value as never)?.[key], definitions[name]) as
+    | Schema
+    | undefined
 }
