@@ -6,22 +6,15 @@
  */
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import {
-  type CredentialReason,
-  carriageOf,
-  compile,
-  type Engine,
-  fieldValue,
-  type Matrix,
-  type Scope,
-} from '../../engine/index.ts'
+import { type CredentialReason, compile, type Engine, type Matrix, type Scope } from '../../engine/index.ts'
 import { readMatrix } from '../../sidecar/rules/matrix-file/read.ts'
 import { withHostileIds } from '../support/matrices/hostile-ids.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 import { answersAs } from './answers.ts'
+import { everyCell, type Token } from './every-cell.ts'
 import { everyProtocol } from './people.ts'
-import { PROTOCOLS } from './protocols.ts'
+import { ASKING } from './protocols.ts'
 import type { Question } from './questions.ts'
 
 const OWN: Scope = { account: ACCOUNT }
@@ -39,12 +32,6 @@ async function serving(matrix: Matrix) {
   const branch = { value, scope: ALPHA, holder: 'service_user' }
   const kiosk = { value: secrets.staticToken, scope: OWN, holder: 'control_panel_user' }
   return { library, sidecar, questions: questionsOf(library, [staff, branch, kiosk]) }
-}
-
-interface Token {
-  readonly value: string
-  readonly scope: Scope
-  readonly holder: string
 }
 
 function widened(matrix: Matrix): Matrix {
@@ -89,23 +76,7 @@ const incomplete = (key: string) =>
 /** The request with a genuine token, where tokens of its kind travel. @param tokens one of each kind */
 function questionsOf(library: Engine, tokens: readonly Token[]): Question[] {
   const apis = [...library.apis.keys()]
-  const cells = apis.flatMap((api) =>
-    Array.from(library.tokenKinds.values(), ({ id, places }, index): Question[] => {
-      const { value = '', scope = OWN, holder = '' } = tokens[index] ?? {}
-      return places.map((place) => ({
-        what: `a genuine ${id} for ${api} in ${carriageOf(place)}`,
-        api,
-        subject: {
-          headers: [
-            [place.header, fieldValue(place, value)],
-            ...(place.with === undefined ? [] : [[place.with, 'anyone'] as const]),
-          ],
-        },
-        known: { kind: id, scope, holder },
-        reason: library.decide({ api, kind: id, scope }).reason,
-      }))
-    }).flat(),
-  )
+  const cells = everyCell(library, tokens)
   const [badge = '', , key = ''] = tokens.map(({ value }) => value)
   const faults: readonly [reason: CredentialReason, authorization: string][] = [
     ['CREDENTIAL_MISSING', 'Bearer'],
@@ -135,9 +106,6 @@ function questionsOf(library: Engine, tokens: readonly Token[]): Question[] {
     ),
   ]
 }
-
-// A protocol that asks no sidecar is asked about the shipped matrix alone.
-const ASKING = PROTOCOLS.filter(({ name }) => name !== 'portcullis explain')
 
 const city = widened(readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json')))
 

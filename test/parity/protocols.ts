@@ -18,3 +18,6 @@ export const PROTOCOLS: readonly Protocol[] = [
   ...COMMANDS,
   ...MIDDLEWARE,
 ]
+
+/** A protocol that asks no sidecar is asked about the shipped matrix alone. */
+export const ASKING = PROTOCOLS.filter(({ name }) => name !== 'portcullis explain')
