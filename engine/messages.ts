@@ -120,5 +120,5 @@ function oneOf(items: readonly string[]): string {
 
 /** The title of a kind with its indefinite article, for a sentence: "an account-scoped IAM token". */
 export function withArticle(title: string): string {
-  return `${/^[aeiou]/i.test(title) ? 'an' : 'a'} ${title}`
+  return `${/^(?!us|uni|eu|one)[aeiou]/i.test(title) ? 'an' : 'a'} ${title}`
 }

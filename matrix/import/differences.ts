@@ -37,7 +37,7 @@ export interface Difference {
 export function differencesOf(matrix: Matrix, reading: Reading, merged: Merged): Difference[] {
   const found = [
     ...kindDifferences(matrix, reading, merged),
-    ...rowDifferences(matrix, reading, merged.matrix),
+    ...rowDifferences(matrix, reading, merged),
     ...statementDifferences(matrix, reading, merged.matrix),
   ]
   return found.sort((one, other) => one.line - other.line)
@@ -60,7 +60,14 @@ function kindDifferences(matrix: Matrix, reading: Reading, merged: Merged): Diff
   ]
 }
 
-function rowDifferences(before: Matrix, reading: Reading, after: Matrix): Difference[] {
+function rowDifferences(before: Matrix, reading: Reading, merged: Merged): Difference[] {
+  const { matrix: after } = merged
+  // Where kinds are rows, a cell stands in the line of its kind.
+  const lines = new Map(
+    reading.kindsAre === 'rows'
+      ? reading.kinds.map(({ line }, index) => [merged.kinds[index] as string, line])
+      : [],
+  )
   const now = new Map(after.apis.map((api) => [api.id, api]))
   const then = new Set(before.apis.map(({ id }) => id))
   const found: Difference[] = []
@@ -69,7 +76,7 @@ function rowDifferences(before: Matrix, reading: Reading, after: Matrix): Differ
     if (is === undefined) {
       const text = `the document no longer has the row “${api.title}”, which was line ${api.line}`
       found.push({ code: 'row-removed', line: reading.line, api: api.id, text })
-    } else if (is !== api) found.push(...cellDifferences(api, is))
+    } else if (is !== api) found.push(...cellDifferences(api, is, lines))
   }
   for (const { id, title, line = reading.line } of after.apis)
     if (!then.has(id))
@@ -77,20 +84,21 @@ function rowDifferences(before: Matrix, reading: Reading, after: Matrix): Differ
   return found
 }
 
-function cellDifferences(was: Api, is: Api): Difference[] {
+function cellDifferences(was: Api, is: Api, lines: ReadonlyMap<string, number>): Difference[] {
   const { id: api, line = 1 } = is
+  const lineOf = (kind: string) => lines.get(kind) ?? line
   const opened = is.accepts.filter((kind) => !was.accepts.includes(kind))
   const closed = was.accepts.filter((kind) => !is.accepts.includes(kind))
   const found: Difference[] = [
     ...opened.map(
       (kind): Difference => ({
-        ...{ code: 'cell-opened', line, api, kind },
+        ...{ code: 'cell-opened', line: lineOf(kind), api, kind },
         text: 'the document says yes, the matrix says no',
       }),
     ),
     ...closed.map(
       (kind): Difference => ({
-        ...{ code: 'cell-closed', line, api, kind },
+        ...{ code: 'cell-closed', line: lineOf(kind), api, kind },
         text: 'the document says no, the matrix says yes',
       }),
     ),
@@ -108,7 +116,7 @@ function cellDifferences(was: Api, is: Api): Difference[] {
     const [written, kept] = [after, before].map((note) => (note === undefined ? 'no note' : `“${note}”`))
     found.push({
       code: 'note-changed',
-      line,
+      line: lineOf(kind),
       api,
       kind,
       text: `the document has ${written}, the matrix ${kept}`,

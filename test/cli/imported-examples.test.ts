@@ -33,6 +33,16 @@ test('every provider of the examples is in the page', () => {
   ])
 })
 
+/** A cell of each document that changes. */
+const CHANGES: Readonly<Record<string, readonly [from: string, to: string, line: number, cell: string]>> = {
+  gitlab: ['| OAuth 2.0 token | ✅', '| OAuth 2.0 token | ❌', 10, 'api × oauth_2_0_token'],
+  github: ['| `GET /issues` | – | ✓', '| `GET /issues` | – | –', 17, 'get-issues × github_app_user_token'],
+  slack: ['auth.test,✓', 'auth.test,-', 2, 'auth-test × bot_token'],
+  twilio: ['Accounts</td><td>Yes', 'Accounts</td><td>No', 15, 'accounts × main_key'],
+  stripe: ['| Payments | Yes', '| Payments | No', 9, 'payments × secret_key'],
+  cloudflare: ['- user_service_key: []', '- api_token: []', 63, 'origin-certificates × user_service_key'],
+}
+
 describe.each(imports)('the table of $name', ({ name, words }) => {
   const folder = newFolder()
   const made = join(folder, `${name}.yaml`)
@@ -59,6 +69,17 @@ describe.each(imports)('the table of $name', ({ name, words }) => {
     expect(lintFile(readFileSync(made), matrixForm(made)).problems).toEqual([])
     const tests = join(EXAMPLES, `${name}.policy-tests.yaml`)
     expect(await command(['matrix', 'test', tests, '--matrix', made])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('names the cell that its document changes', async () => {
+    const [from, to, line, cell] = CHANGES[name] as (typeof CHANGES)[string]
+    const changed = newFile(readFileSync(document, 'utf8').replace(from, to), basename(document))
+    const words = ['matrix', 'source', changed, '--matrix', join(EXAMPLES, `${name}.yaml`)]
+    const { code, stdout } = await command(words)
+    expect({ code, found: stdout.split('\n')[1] }).toEqual({
+      code: 1,
+      found: `${changed}:${line}  cell-closed  ${cell}  the document says no, the matrix says yes`,
+    })
   })
 
   test('says the same as its document, and comes out of its own export', async () => {
