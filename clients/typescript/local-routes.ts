@@ -40,17 +40,24 @@ export class LocalRoutes {
   /** By name of the host, without a port; a wildcard begins with a dot, and `''` is any host. */
   readonly #hosts = new Map<string, Place>()
   /** Headers that override the path or the method. */
-  readonly #overrides: ReadonlySet<string>
+  readonly #overrides = new Set<string>()
   /** Those, and the ones in which routes look for a target. */
-  readonly #names: CredentialNames
-  readonly #namesMethods: boolean
+  readonly #named = new Set<string>()
+  #names = new CredentialNames([])
+  #namesMethods = false
 
-  constructor({ routes, overrides }: wire.Routes) {
-    this.#overrides = new Set(overrides)
-    this.#namesMethods = routes.some(({ methods }) => methods.length > 0)
+  constructor(routes: wire.Routes) {
+    this.take(routes)
+  }
+
+  /** Takes in the routes that come next. Many come in parts, so that no turn takes long. */
+  take({ routes, overrides }: wire.Routes): void {
+    for (const name of overrides) this.#overrides.add(name)
     const sources = routes.flatMap(({ account, project }) => [account?.source, project?.source])
-    const named = sources.flatMap((source) => (source?.$case === 'header' ? [source.value] : []))
-    this.#names = new CredentialNames([...overrides, ...named])
+    const headers = sources.flatMap((source) => (source?.$case === 'header' ? [source.value] : []))
+    for (const name of [...overrides, ...headers]) this.#named.add(name)
+    this.#names = new CredentialNames([...this.#named])
+    this.#namesMethods ||= routes.some(({ methods }) => methods.length > 0)
     for (const route of routes) this.#add(route)
   }
 

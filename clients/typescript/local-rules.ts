@@ -4,7 +4,7 @@ import type { AcceptedKind, Place, Reason, Scope } from '../../engine/index.ts'
 import { placeName } from '../../engine/places.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from '../../engine/reasons.ts'
 import { SITUATIONS, situationOf, situationOfFault } from '../../engine/situations.ts'
-import type { Routes, Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { CellNote, Matrix, TokenKind, TokenPlace } from '../../proto/gen/portcullis/v1/matrix.ts'
 import { LocalRoutes } from './local-routes.ts'
 import { acceptedKind, reasonName } from './values.ts'
@@ -49,7 +49,7 @@ export class ComingRules {
   readonly rows = new Map<string, Row>()
   readonly cells: Cell[] = []
   /** `undefined`: there are none yet. */
-  routes: Routes | undefined
+  routes: LocalRoutes | undefined
   parts = 0
 
   add({ cells, apis, routes }: WireRules): void {
@@ -57,9 +57,8 @@ export class ComingRules {
     for (const { api, ...row } of apis) this.rows.set(api, { ...row, allowed: undefined })
     for (const { reasons } of cells) this.cells.push(reasons.map(reasonName))
     if (routes === undefined) return
-    this.routes ??= { routes: [], overrides: [] }
-    for (const route of routes.routes) this.routes.routes.push(route)
-    this.routes.overrides.push(...routes.overrides)
+    if (this.routes === undefined) this.routes = new LocalRoutes(routes)
+    else this.routes.take(routes)
   }
 }
 
@@ -95,7 +94,7 @@ export class LocalRules {
       throw new WrongSidecar('its rules do not say where tokens travel')
     this.matrix = matrix
     coming.add(last)
-    this.routes = coming.routes && new LocalRoutes(coming.routes)
+    this.routes = coming.routes
     this.#places = new Map(matrix.tokenKinds.map(({ id, places }) => [id, places.map(placeOf)]))
     this.credentials = new CredentialFinder(Array.from(this.#places.values(), (places) => ({ places })))
     this.#columns = new Map(matrix.tokenKinds.map(({ id }, index) => [id, index + 1]))
