@@ -284,7 +284,7 @@ export const gates: readonly Gate[] = [
   { ...ratio('owner', 'lint', 2), because: LINTED },
   { ...ratio('owner', 'diff', 2), because: WHOLE_MATRIX },
   { ...ratio('owner', 'query', 2), because: WHOLE_MATRIX },
-  ...['import-markdown', 'import-html', 'import-csv', 'source'].map((row) => ({
+  ...['import-markdown', 'import-html', 'import-csv', 'import-openapi', 'source'].map((row) => ({
     ...ratio('owner', row, 3),
     because: IMPORTED,
   })),

@@ -21,11 +21,11 @@ const SIZES = {
   smoke: { apis: 300, kinds: 4, rounds: 1 },
 } as const
 
-const FORMATS = ['markdown', 'html', 'csv'] as const
+const FORMATS = ['markdown', 'html', 'csv', 'openapi'] as const
 
 export async function importRows(size: Size): Promise<SuiteReport> {
   const { rounds, ...shape } = SIZES[size]
-  const matrix = { ...enlargedMatrix(shape), statements: [], conflicts: [] }
+  const matrix = inOrder({ ...enlargedMatrix(shape), statements: [], conflicts: [] })
   const documents = new Map(
     FORMATS.map((format) => [format, new TextEncoder().encode(tableOf(matrix, format))]),
   )
@@ -36,6 +36,7 @@ export async function importRows(size: Size): Promise<SuiteReport> {
     markdown: () => timeOf(() => imported(bytes('markdown'), 'markdown')),
     html: () => timeOf(() => imported(bytes('html'), 'html')),
     csv: () => timeOf(() => imported(bytes('csv'), 'csv')),
+    openapi: () => timeOf(() => imported(bytes('openapi'), 'openapi')),
     source: () => timeOf(() => compared(bytes('csv'), made)),
     json: () => timeOf(() => loadMatrix(text)),
   }
@@ -69,8 +70,16 @@ export async function importRows(size: Size): Promise<SuiteReport> {
   }
 }
 
+/** With its kinds in the order of their first cells, which an OpenAPI description gives them. */
+function inOrder(matrix: Matrix): Matrix {
+  const used = [...new Set(matrix.apis.flatMap(({ accepts }) => accepts))]
+  const tokenKinds = matrix.tokenKinds.toSorted((one, other) => used.indexOf(one.id) - used.indexOf(other.id))
+  return { ...matrix, tokenKinds }
+}
+
 /** The table in a format. */
 function tableOf(matrix: Matrix, format: (typeof FORMATS)[number]): string {
+  if (format === 'openapi') return openApiOf(matrix)
   if (format !== 'html') return tableText(matrix, format)
   const heading = ['API', 'id', ...matrix.tokenKinds.map(({ id }) => id)]
   const rows = matrix.apis.map(({ title, id, accepts }) => [
@@ -81,6 +90,26 @@ function tableOf(matrix: Matrix, format: (typeof FORMATS)[number]): string {
     row.map((text) => `<${tag}>${text}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>\n`).join('')
   return `<table>\n<tr>${cells(heading, 'th')}</tr>\n${body}</table>\n`
+}
+
+/** With an operation for each API, as generators of descriptions write them. */
+function openApiOf({ apis, tokenKinds }: Matrix): string {
+  const schemes = tokenKinds.map(({ id }, index) => [
+    ...[id, { type: 'apiKey', in: 'header', name: `X-Key-${index}` }],
+  ])
+  const paths = apis.map(({ id, accepts }) => [
+    `/${id}`,
+    { get: { operationId: id, security: accepts.map((kind) => ({ [kind]: [] })) } },
+  ])
+  return JSON.stringify(
+    {
+      ...{ openapi: '3.0.3', info: { title: 'Large', version: '1' } },
+      components: { securitySchemes: Object.fromEntries(schemes) },
+      paths: Object.fromEntries(paths),
+    },
+    undefined,
+    2,
+  )
 }
 
 const NO_SOURCE = { document: 'table', digest: `sha256-${'0'.repeat(64)}` }

@@ -142,12 +142,18 @@ class OpenApiReader {
         'expected operations with a method, found none',
         this.#document.lineOf(['paths']),
       )
-    const kindLines = this.#document.linesOf(this.#kinds.map(({ schemes: [name = ''] }) => schemeAt(name)))
-    const lines = this.#document.linesOf(operations.map(({ at }) => at))
-    const { apis, routes } = this.#apis(operations, lines)
-    const leftLines = this.#document.linesOf(this.#left.map(({ at }) => at))
-    if (this.#kinds.length === 0)
-      throw new DocumentError('expected an operation with the security scheme of a header', lines[0])
+    // All at once: each look-up reads the whole text.
+    const lines = this.#document.linesOf([
+      ...operations.map(({ at }) => at),
+      ...this.#kinds.map(({ schemes: [name = ''] }) => schemeAt(name)),
+      ...this.#left.map(({ at }) => at),
+    ])
+    const kindLines = lines.slice(operations.length)
+    const leftLines = kindLines.slice(this.#kinds.length)
+    const leftOut = this.#left.map(
+      ({ what, why }, index): LeftOut => ({ line: leftLines[index] ?? 1, what, why }),
+    )
+    if (this.#kinds.length === 0) throw new DocumentError(this.#noKind(), lines[0])
     return {
       ...{
         found: {},
@@ -159,11 +165,15 @@ class OpenApiReader {
       kinds: this.#kinds.map(({ heading, carriage }, index) => ({
         ...{ heading, carriage, line: kindLines[index] ?? 1 },
       })),
-      ...{ apis, routes, saysPublic: true, repeated: [], marks: [], texts: [] },
-      leftOut: this.#left.map(
-        ({ what, why }, index): LeftOut => ({ line: leftLines[index] ?? 1, what, why }),
-      ),
+      ...this.#apis(operations, lines, leftOut),
+      ...{ saysPublic: true, repeated: [], marks: [], texts: [], leftOut },
     }
+  }
+
+  #noKind(): string {
+    const [left] = this.#left
+    const because = left === undefined ? '' : `; ${left.what}: ${left.why}`
+    return `expected an operation with the security scheme of a header${because}`
   }
 
   #readSchemes(): void {
@@ -269,7 +279,7 @@ class OpenApiReader {
   }
 
   /** Operations of one group become one API, which accepts what all of them accept. */
-  #apis(operations: readonly Operation[], lines: readonly number[]) {
+  #apis(operations: readonly Operation[], lines: readonly number[], leftOut: LeftOut[]) {
     const groups = new Map<string, { readonly all: Operation[]; readonly line: number }>()
     const routes: ReadRoute[] = []
     const order = new Map<string, number>()
@@ -292,8 +302,8 @@ class OpenApiReader {
       if (
         all.some(({ security }) => security.isPublic !== isPublic || security.accepts.size > accepts.length)
       )
-        this.#left.push({
-          ...{ at: first.at, what: `“${group}”` },
+        leftOut.push({
+          ...{ line, what: `“${group}”` },
           why: 'its operations accept different kinds: the API accepts what all of them do',
         })
       const heading = group || 'without a tag'
@@ -350,6 +360,8 @@ function placeOf({ type, in: where, name, scheme }: Json): Place | undefined {
 const canonical = (scheme: string): string => scheme.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 
 function whyNot({ type, in: where }: Json): string {
+  if (type === 'apiKey' && where === 'header')
+    return 'the name of its header has other characters than letters, digits and `-`, and proxies drop it'
   if (type === 'apiKey' && where === 'cookie')
     return 'a browser sends cookies with every request that another site makes it send'
   if (type === 'apiKey' && where === 'query') return 'addresses are written to logs and histories'

@@ -59,6 +59,14 @@ test('schemes become kinds with the places that they say; those without a header
   ])
 })
 
+test('a description without a kind says why its first scheme is none', () => {
+  const schemes = { key: { type: 'apiKey', in: 'header', name: 'api_key' } }
+  const description = described({ '/a': { get: needs('key') } }, { components: { securitySchemes: schemes } })
+  expect(() => read(description)).toThrow(
+    'expected an operation with the security scheme of a header; security scheme “key”: the name of its header has other characters than letters, digits and `-`, and proxies drop it',
+  )
+})
+
 test('an operation takes its own security, else that of the document; none is closed, an empty one public', () => {
   const paths = {
     '/a': { get: { operationId: 'list', ...needs('key') }, post: { security: [] } },
