@@ -24,16 +24,22 @@ export interface FoundRoute {
 
 /** Where routes part: the segments of a path up to there. */
 interface Place {
-  readonly literals: Map<string, Place>
+  literals: Map<string, Place>
   /** The texts of `literals` as lenient servers compare them. */
-  readonly folded: Set<string>
+  folded: Set<string>
   foldedMax: number
   /** By their texts, the longest first, as the sidecar sends them. */
-  readonly captures: Map<string, { readonly folded: string; readonly place: Place }>
+  captures: Map<string, { readonly folded: string; readonly place: Place }>
   /** Routes whose path ends here. */
-  readonly here: wire.Route[]
+  here: wire.Route[]
   /** Routes for all that is below, as well. */
-  readonly below: wire.Route[]
+  below: wire.Route[]
+}
+
+/** What a new place has. Most of many places stay without most of it, and collecting it would take long. */
+const NOTHING: Readonly<Place> = {
+  ...{ literals: new Map(), folded: new Set(), foldedMax: 0 },
+  ...{ captures: new Map(), here: [], below: [] },
 }
 
 export class LocalRoutes {
@@ -67,7 +73,9 @@ export class LocalRoutes {
     this.#hosts.set(name, place)
     for (const segment of route.segments)
       place = segment.capture ? capturePlace(place, segment) : literalPlace(place, segment)
-    ;(route.below ? place.below : place.here).push(route)
+    const end = route.below ? 'below' : 'here'
+    if (place[end] === NOTHING[end]) place[end] = [route]
+    else place[end].push(route)
   }
 
   /** `undefined`: the sidecar must be asked. */
@@ -272,24 +280,27 @@ function capturedIn(path: string, index: number, segment: wire.RouteSegment | un
   return path.slice(start + segment.text.length, end === -1 ? path.length : end)
 }
 
-function newPlace(): Place {
-  return { literals: new Map(), folded: new Set(), foldedMax: 0, captures: new Map(), here: [], below: [] }
-}
+const newPlace = (): Place => ({ ...NOTHING })
 
 function literalPlace(place: Place, { text, folded = text }: wire.RouteSegment): Place {
   const known = place.literals.get(text)
   if (known !== undefined) return known
   const made = newPlace()
+  if (place.literals === NOTHING.literals) {
+    place.literals = new Map()
+    place.folded = new Set()
+  }
   place.literals.set(text, made)
   place.folded.add(folded)
   place.foldedMax = Math.max(place.foldedMax, folded.length)
   return made
 }
 
-function capturePlace({ captures }: Place, { text, folded = text }: wire.RouteSegment): Place {
-  const known = captures.get(text)
+function capturePlace(parent: Place, { text, folded = text }: wire.RouteSegment): Place {
+  const known = parent.captures.get(text)
   if (known !== undefined) return known.place
   const place = newPlace()
-  captures.set(text, { folded, place })
+  if (parent.captures === NOTHING.captures) parent.captures = new Map()
+  parent.captures.set(text, { folded, place })
   return place
 }
