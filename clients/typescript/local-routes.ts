@@ -36,7 +36,7 @@ interface Place {
   below: wire.Route[]
 }
 
-/** What a new place has. Most of many places stay without most of it, and collecting it would take long. */
+/** The parts of a new place. Of many places most stay so, and collecting empty parts would take long. */
 const NOTHING: Readonly<Place> = {
   ...{ literals: new Map(), folded: new Set(), foldedMax: 0 },
   ...{ captures: new Map(), here: [], below: [] },

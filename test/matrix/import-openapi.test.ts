@@ -59,7 +59,7 @@ test('schemes become kinds with the places that they say; those without a header
   ])
 })
 
-test('a description without a kind says why its first scheme is none', () => {
+test('a description without a kind says why its first scheme gives none', () => {
   const schemes = { key: { type: 'apiKey', in: 'header', name: 'api_key' } }
   const description = described({ '/a': { get: needs('key') } }, { components: { securitySchemes: schemes } })
   expect(() => read(description)).toThrow(

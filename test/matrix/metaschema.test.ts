@@ -55,10 +55,10 @@ describe.each(SCHEMAS)('%s', (path) => {
 /** By their names. */
 type Definitions = Readonly<Record<string, Schema>>
 
-/** Keywords of schemas about the same value. Those of `if` and `not` are conditions, which no editor shows. */
+/** Keywords of schemas about the same value. No editor shows the conditions of `if` and `not`. */
 const SAME = ['allOf', 'anyOf', 'oneOf', 'then', 'else'] as const
 
-/** The properties that no schema about them describes, neither itself nor by the definition it refers to. */
+/** The properties that neither a schema about them nor the definition it refers to describes. */
 function undescribed(schema: Schema, definitions: Definitions): string[] {
   const described = new Map<string, boolean>()
   const visit = (given: Schema, at: string, inside: readonly Schema[]): void => {

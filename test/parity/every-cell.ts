@@ -15,7 +15,7 @@ export function headersIn(place: Place, value: string): readonly Header[] {
   return [[place.header, fieldValue(place, value)], ...beside]
 }
 
-/** @param tokens one of each kind, in the order of the matrix; absent: the kind is asked about by its claims */
+/** @param tokens of each kind, in the order of the matrix; without one it is asked about by its claims */
 export function everyCell(library: Engine, tokens: readonly (Token | undefined)[]): readonly Question[] {
   const kinds = [...library.tokenKinds.values()]
   return [...library.apis.keys()].flatMap((api) =>

@@ -60,7 +60,7 @@ const REASONS = 4
 
 type Row = readonly [what: string, reason: Question['reason'], api: string, headers: readonly Header[]]
 
-/** What else a request can bring: no token, a wrong one, one twice, and one without the header beside it. */
+/** Requests without a token, with a wrong one, with two, and without the header beside it. */
 function faultQuestions(library: Engine): readonly Question[] {
   const [closed = ''] = [...library.apis.values()].filter((api) => !api.public).map(({ id }) => id)
   const [open] = [...library.apis.values()].filter((api) => api.public).map(({ id }) => id)
