@@ -15,6 +15,7 @@ import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
 import { rulesInSteps } from '../../../sidecar/contract/change-messages.ts'
 import { encode } from '../../../sidecar/contract/responses.ts'
 import { encodedRoutes } from '../../../sidecar/contract/route-messages.ts'
+import { readMatrix } from '../../../sidecar/rules/matrix-file/read.ts'
 import { compileRoutes } from '../../../sidecar/rules/routes/compile-routes.ts'
 import type { Routes } from '../../../sidecar/rules/routes/routes.ts'
 import { ROUTES } from '../inputs/paths.ts'
@@ -95,6 +96,11 @@ const manyApis = (count: number): Matrix => ({
 
 const made = (matrix: Matrix, options?: CompileOptions) => compile(matrix, options)
 
+/** The matrices made from tables of providers, which clients decide by in their own memory. */
+const PROVIDERS = ['cloudflare', 'github', 'gitlab', 'slack', 'stripe', 'twilio']
+const exampleOf = (name: string): Matrix =>
+  readMatrix(join(import.meta.dirname, `../../../examples/matrices/${name}.yaml`))
+
 /** By the names of their files. */
 export const ENGINES: Readonly<Record<string, Engine>> = {
   shipped: made(supportMatrix),
@@ -107,6 +113,7 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   'library-strict': made(library, { strict: true }),
   placed: made(placed),
   'hostile-ids': made(withHostileIds(library)),
+  ...Object.fromEntries(PROVIDERS.map((name) => [name, made(exampleOf(name))])),
 }
 
 /** The kinds of the source in other places: two have changed their headers, and one has got a prefix. */
