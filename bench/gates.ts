@@ -289,9 +289,9 @@ export const gates: readonly Gate[] = [
     because: IMPORTED,
   })),
   {
-    ...ratio('owner', 'import-openapi', 4),
+    ...ratio('owner', 'import-openapi', 5),
     because:
-      'the aim is 3, and 3.8 is reached: a description is almost twice as long as its matrix, and is read twice, once for its values and once for its lines',
+      'the aim is 3, and 3.8 to 4 is reached: a description is almost twice as long as its matrix, and is read twice, once for its values and once for its lines',
   },
   {
     ...ratio('start', 'ready-grpc', 2.8),

@@ -1,10 +1,10 @@
-/** What a command costs as a whole, from the start of its process to its end. */
+/** The cost of a whole command, from the start of its process to its end. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
-/** The shell knows the processor time of what it has run, which Node does not tell of its children. */
+/** The shell says the processor time of a program that it ran. Node does not report that of its children. */
 const TIMED = 'TIMEFORMAT="%3U %3S"; { time "$@" >/dev/null 2>&3; } 2>&1'
 
 /**

@@ -110,7 +110,7 @@ function besideNode(command: string, ours: readonly number[], node: readonly num
   )
 }
 
-/** What commands cost that ask a sidecar one question, in milliseconds of processor time. */
+/** The cost of commands that ask a sidecar one question, in milliseconds of processor time. */
 async function commandTimes(launcher: string, data: string, samples: number) {
   const server = await startSidecarOn(data, { launcher })
   const at = ['--address', server.ready.grpc]
