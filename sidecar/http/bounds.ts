@@ -2,16 +2,15 @@
  * The resources that clients of the HTTP server may hold: connections, requests, and bodies that have not
  * arrived as a whole.
  */
-import type { Server } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage, Server } from 'node:http'
 import { parseAddress } from '../base/address.ts'
+import type { HttpError, HttpReply, HttpRequest } from '../base/http/exchange.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
 import { HttpConnections, isUnfinished } from '../base/net/http-connections.ts'
 import { carrierOf } from '../base/net/http-request.ts'
 import { ownConnections } from '../base/net/listen.ts'
 import { Reports } from '../base/net/reports.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
-import type { HttpError } from './http-error.ts'
 
 export interface HttpListener {
   /** The port that was bound. */
@@ -49,13 +48,7 @@ export class Bounds {
   /** The carriers of requests that began in this turn of the event loop. */
   readonly #begun = new Set<object>()
 
-  /** @param server has no routes yet */
-  constructor(reports: Reports, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
-    // A handler that takes over a request before its body is read has bounds for it.
-    server.addHook('preParsing', (request, _reply, body, next) => {
-      if (isUnfinished(request.raw)) this.#bodies.add(request.raw)
-      next(null, body)
-    })
+  constructor(reports: Reports, connectionsMax = CONNECTIONS_MAX) {
     this.#reports = reports
     this.#connections = new HttpConnections(
       { connections: Math.min(CONNECTIONS_MAX, connectionsMax), bodiesStream: false },
@@ -64,7 +57,7 @@ export class Bounds {
   }
 
   /** Counts a request that begins. @returns what is wrong with it; undefined: nothing */
-  problem({ raw, url }: FastifyRequest, reply: FastifyReply): HttpError | undefined {
+  problem({ raw, url }: HttpRequest, reply: HttpReply): HttpError | undefined {
     const hasRoom = this.#connections.began(raw, reply.raw)
     if (hasRoom || HEALTH.has(url)) return undefined
     reply.header('connection', 'close')
@@ -75,7 +68,7 @@ export class Bounds {
    * Begins the work on a request: in the next turn of the event loop, where its connection has begun another
    * one in this turn. So others do not wait for all that a client has sent at once.
    */
-  begin(request: FastifyRequest['raw'], work: () => void): void {
+  begin(request: IncomingMessage, work: () => void): void {
     const carrier = carrierOf(request)
     if (this.#begun.has(carrier)) return void setImmediate(work)
     if (this.#begun.size === 0) setImmediate(() => this.#begun.clear())
@@ -83,31 +76,31 @@ export class Bounds {
     work()
   }
 
+  /** Holds the body of a request until it is read. A handler that reads the body itself has bounds for it. */
+  hold(request: IncomingMessage): void {
+    if (isUnfinished(request)) this.#bodies.add(request)
+  }
+
   /** The response to a request may go on for ever. */
-  lasts(request: FastifyRequest['raw']): void {
+  lasts(request: IncomingMessage): void {
     this.#connections.lasts(request)
   }
 
   /** @throws Error if the address is in use, or cannot be bound */
   async listen(
-    server: FastifyInstance,
+    http: Server,
     address: string,
     source: ConnectionSource = ownConnections(),
   ): Promise<HttpListener> {
-    await server.ready()
-    const http: Server = server.server
-    const listening = await this.#connections
-      .serve(http, 'http', address, source)
-      .catch(async (error: unknown) => {
-        await server.close()
-        throw error
-      })
+    const listening = await this.#connections.serve(http, 'http', address, source).catch((error: unknown) => {
+      http.close()
+      throw error
+    })
     const bound = parseAddress('http.address', listening.address)
     return {
       port: bound.type === 'tcp' ? bound.port : 0,
       close: async () => {
         listening.close()
-        await server.close()
         http.close()
         // A server waits only for connections that it has accepted itself.
         await this.#connections.drain(http)
@@ -117,7 +110,7 @@ export class Bounds {
   }
 }
 
-type Body = FastifyRequest['raw']
+type Body = IncomingMessage
 
 /** Bodies that are arriving, the oldest first. Beyond the bound the oldest ones are given up. */
 class Bodies {

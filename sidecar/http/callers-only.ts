@@ -3,7 +3,7 @@
  * this, by the same rule and in the same words (`sidecar/contract/admission.ts`).
  */
 import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { HttpRequest } from '../base/http/exchange.ts'
 import { whereabouts } from '../base/ip-address.ts'
 import { connectionOf } from '../base/net/http-request.ts'
 import type { Admitting } from '../usecases/capabilities.ts'
@@ -23,7 +23,7 @@ export interface Admission {
  */
 export async function expectCaller(
   services: Admitting,
-  request: FastifyRequest,
+  request: HttpRequest,
   { callersOnly, sessionOf }: Admission,
 ): Promise<void> {
   const { authorization = [] } = request.raw.headersDistinct

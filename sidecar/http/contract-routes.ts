@@ -3,7 +3,8 @@
  * Pages of listed origins may make calls, and no others.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { HttpReply, HttpRequest } from '../base/http/exchange.ts'
+import type { HttpRoutes } from '../base/http/http-routes.ts'
 import type { IpAddress } from '../base/ip-address.ts'
 
 /** The part that answers the calls. */
@@ -66,7 +67,7 @@ const REQUEST_FIELDS = [
 const TRACE_FIELDS = ['traceparent', 'tracestate']
 
 /** The handler of a call has a separate span for it. */
-const OWN_SPAN = { config: { tracing: 'none' } } as const
+const CALL = { tracing: 'none', readsBody: true } as const
 
 export class ContractRoutes {
   readonly #options: ContractOptions
@@ -89,60 +90,65 @@ export class ContractRoutes {
     return this.#prefixes.some((prefix) => url.startsWith(`${prefix}/`))
   }
 
-  async addTo(server: FastifyInstance, about: AboutRequests): Promise<void> {
-    for (const prefix of this.#prefixes)
-      await server.register(async (scope) => this.#addService(scope, prefix, about), { prefix })
+  addTo(routes: HttpRoutes, about: AboutRequests): void {
+    for (const prefix of this.#prefixes) this.#addService(routes, prefix, about)
     let document: Buffer | undefined
-    server.get(DOCUMENT, async (_request, reply) => {
+    routes.get(DOCUMENT, (_request, reply) => {
       document ??= this.#options.document()
-      return reply.header('content-type', 'application/json').send(document)
+      reply.header('content-type', 'application/json').send(document)
     })
   }
 
-  async #addService(
-    scope: FastifyInstance,
-    prefix: string,
-    { mayLast, sessionOf }: AboutRequests,
-  ): Promise<void> {
-    if (this.#origins.size > 0) await this.#addCors(scope)
+  #addService(routes: HttpRoutes, prefix: string, { mayLast, sessionOf }: AboutRequests): void {
     const { calls } = this.#options
-    // Before the body is looked at: Fastify would read it whole.
-    scope.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
-      if (request.method !== 'POST') return next()
+    const hasOrigins = this.#origins.size > 0
+    const answer = (request: HttpRequest, reply: HttpReply) => {
+      if (hasOrigins) this.#allowOrigin(request, reply)
       const { raw, id } = request
-      reply.hijack()
       calls.answer(pathOf(request), {
         request: raw,
         response: reply.raw,
-        headers: reply.getHeaders() as OutgoingHttpHeaders,
+        headers: reply.getHeaders(),
         address: request.clientAddress,
         requestId: id,
         session: sessionOf?.(raw),
         mayLast: () => mayLast(raw),
       })
-    })
+    }
     const paths = calls.paths.filter((path) => path.startsWith(`${prefix}/`))
-    for (const path of [...paths, `${prefix}/*`])
-      scope.post(path.slice(prefix.length), OWN_SPAN, answeredBefore)
+    for (const path of [...paths, `${prefix}/*`]) routes.post(path, answer, CALL)
+    if (hasOrigins) routes.add(['OPTIONS'], `${prefix}/*`, this.#answerPreflight)
   }
 
-  async #addCors(scope: FastifyInstance): Promise<void> {
-    const { default: cors } = await import('@fastify/cors')
-    await scope.register(cors, {
-      origin: [...this.#origins],
-      methods: ['POST'],
-      allowedHeaders: this.#options.traced ? [...REQUEST_FIELDS, ...TRACE_FIELDS] : REQUEST_FIELDS,
-      maxAge: PREFLIGHT_SECONDS,
+  /** Says which origin may read the answer, and that another origin gets another answer. */
+  #allowOrigin({ headers: { origin } }: HttpRequest, reply: HttpReply): void {
+    reply.header('vary', `${reply.getHeader('vary')}, Origin`)
+    if (origin !== undefined && this.#origins.has(origin)) reply.header('access-control-allow-origin', origin)
+  }
+
+  /** Answers the question of a browser whether a page of another origin may make a call. */
+  readonly #answerPreflight = (request: HttpRequest, reply: HttpReply): void => {
+    this.#allowOrigin(request, reply)
+    const { origin, 'access-control-request-method': method } = request.headers
+    if (!origin || !method) {
+      reply.code(400).header('content-type', 'text/plain; charset=utf-8')
+      reply.send(Buffer.from('Invalid Preflight Request'))
+      return
+    }
+    const fields = this.#options.traced ? [...REQUEST_FIELDS, ...TRACE_FIELDS] : REQUEST_FIELDS
+    reply.headers({
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': fields.join(', '),
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+      // Some browsers wait for a body where there is no length.
+      'content-length': '0',
     })
+    reply.code(204).send()
   }
 }
 
 /** The path of the route, or for no method the path as it was asked for. */
-function pathOf({ routeOptions, raw }: FastifyRequest): string {
-  const { url = '' } = routeOptions
-  return url.endsWith('*') ? (raw.url ?? '') : url
-}
-
-function answeredBefore(): never {
-  throw new Error('expected the call to be answered before its body is read')
+function pathOf({ route, url }: HttpRequest): string {
+  const { path = '*' } = route ?? {}
+  return path.endsWith('*') ? url : path
 }

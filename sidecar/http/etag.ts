@@ -1,5 +1,5 @@
 /** Answers that a client may have already (RFC 9110 §13.1.2). */
-import type { FastifyReply } from 'fastify'
+import type { HttpReply } from '../base/http/exchange.ts'
 
 /**
  * Sends the body, or 304 where the client has it.
@@ -9,11 +9,11 @@ import type { FastifyReply } from 'fastify'
  * @param known the header `If-None-Match`
  */
 export function sendIfChanged(
-  reply: FastifyReply,
+  reply: HttpReply,
   body: Buffer | (() => Buffer),
   version: string,
   known: string | undefined,
-): FastifyReply {
+): HttpReply {
   const etag = `"${version}"`
   reply.header('etag', etag)
   if (isNamed(etag, known)) return reply.code(304).send()

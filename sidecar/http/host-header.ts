@@ -1,8 +1,8 @@
 /** The names of this server, and the pages that may ask it. */
-import type { FastifyRequest } from 'fastify'
+
+import type { HttpError, HttpRequest } from '../base/http/exchange.ts'
 import { lacksHost } from '../base/net/early-refusals.ts'
 import type { ContractRoutes } from './contract-routes.ts'
-import type { HttpError } from './http-error.ts'
 
 /** Where the page is. Its links are relative, so it ends with a slash. */
 export const PAGE = '/console/'
@@ -26,7 +26,7 @@ interface OriginOptions extends PageAddress {
  * on this machine could make its own host name resolve to 127.0.0.1.
  */
 export function hostProblem(
-  { raw, headers }: FastifyRequest,
+  { raw, headers }: HttpRequest,
   hosts: ReadonlySet<string>,
   options: OriginOptions,
 ): HttpError | undefined {

@@ -1,25 +1,31 @@
 /** Translates errors to HTTP statuses and to bodies in Keystone's format. No other file does. */
-import type { FastifyReply } from 'fastify'
-import { CallError, type CallErrorReason } from '../base/call-error.ts'
-import { CONTENT_TYPE_MESSAGE, CodedBody, sendJson } from './json.ts'
+
+import { CallError } from '../base/call-error.ts'
+import type { HttpError, HttpReply } from '../base/http/exchange.ts'
+import { CodedBody, sendJson } from './json.ts'
 
 // Not imported, because an import makes Node create every export of the module. One of them is a WebSocket
-// client that nothing here uses; it takes longer to load than all of Fastify, and more than 10 MB.
+// client that nothing here uses; it takes longer to load than this server, and more than 10 MB.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** Size of the largest request body, in bytes: Keystone's limit. */
 export const BODY_BYTES_MAX = 114_688
 
-/** An error response. */
-export interface HttpError {
-  readonly status: number
-  /** Never contains a value of the request. */
-  readonly message: string
-  readonly retryAfterSeconds?: number
-  /** For protocols that have a place for it. */
-  readonly reason?: CallErrorReason
-  /** Further machine-readable facts. Never contains a secret. */
-  readonly metadata?: Readonly<Record<string, string>>
+/** The answer to a request that is not as HTTP has it. */
+export const BAD_REQUEST: HttpError = { status: 400, message: 'expected a valid HTTP request' }
+
+const TOO_LONG: HttpError = { status: 413, message: `expected a body of at most ${BODY_BYTES_MAX} bytes` }
+
+/** A body that does not arrive as it should. */
+export class BadBody extends Error {
+  override readonly name = 'BadBody'
+  readonly answer: HttpError
+
+  constructor(status: 400 | 413) {
+    const answer = status === 413 ? TOO_LONG : BAD_REQUEST
+    super(answer.message)
+    this.answer = answer
+  }
 }
 
 /**
@@ -34,28 +40,12 @@ export function httpErrorOf(error: unknown): HttpError {
     return { ...answer, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
   }
   if (error instanceof CodedBody) return { status: 415, message: error.message }
-  // The messages of Fastify's errors quote the request, so only their statuses are used.
-  const status = (error as { statusCode?: unknown } | null)?.statusCode
-  if (status === 413) return { status, message: `expected a body of at most ${BODY_BYTES_MAX} bytes` }
-  if (status === 415) return { status: 400, message: CONTENT_TYPE_MESSAGE }
-  if (typeof status === 'number' && status >= 400 && status < 500)
-    return { status: 400, message: 'expected a valid HTTP request' }
+  if (error instanceof BadBody) return error.answer
   return { status: 500, message: 'internal error' }
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** How the route words its errors; default: as Keystone does. */
-    readonly sendError?: (reply: FastifyReply, error: HttpError) => FastifyReply
-    /** Whether the route itself leaves a trace of refusals; default: one for POST does. */
-    readonly ownTrace?: boolean
-    /** Whether its requests have spans; default: they have, where there are traces. */
-    readonly tracing?: 'none'
-  }
-}
-
 /** @param identityUrl `{auth_url}/identity`, for the header `WWW-Authenticate` */
-export function sendError(reply: FastifyReply, error: HttpError, identityUrl: string): FastifyReply {
+export function sendError(reply: HttpReply, error: HttpError, identityUrl: string): HttpReply {
   const { status, retryAfterSeconds } = error
   if (status === 401) reply.header('www-authenticate', `Keystone uri="${identityUrl}/v3"`)
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))

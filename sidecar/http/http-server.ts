@@ -1,15 +1,12 @@
 /** The HTTP server: limits for its clients, the health endpoints, and the identity endpoint. */
-import type { IncomingMessage } from 'node:http'
+
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerFactory,
-} from 'fastify'
 import { callError } from '../base/call-error.ts'
 import { type Health, readiness } from '../base/health.ts'
-import { type IpAddress, ipAddress, whereabouts } from '../base/ip-address.ts'
+import type { HttpError, HttpReply, HttpRequest } from '../base/http/exchange.ts'
+import { HttpRoutes } from '../base/http/http-routes.ts'
+import { ipAddress, whereabouts } from '../base/ip-address.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import {
   countSilentRefusals,
@@ -20,6 +17,7 @@ import {
 } from '../base/net/early-refusals.ts'
 import { originForm } from '../base/net/http-request.ts'
 import { endAndLinger, lingers } from '../base/net/linger.ts'
+import type { Reports } from '../base/net/reports.ts'
 import { answerText, WrittenResponse } from '../base/net/written-response.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Observing } from '../proxies/observation.ts'
@@ -31,11 +29,11 @@ import type { Operating } from '../usecases/control-panel/operator.ts'
 import type { Issuing } from '../usecases/issue.ts'
 import type { LoginTracing } from '../usecases/login-trace.ts'
 import type { Authenticating } from '../usecases/requester.ts'
-import { Routes } from './allowed-methods.ts'
 import { Bounds, newReports } from './bounds.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
+import { Dispatcher } from './dispatcher.ts'
 import { hostProblem } from './host-header.ts'
-import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './http-error.ts'
+import { BAD_REQUEST, errorBody, httpErrorOf, sendError, titleOf } from './http-error.ts'
 import { type Site, siteOf } from './identity/catalog.ts'
 import { addIdentityRoutes } from './identity/identity-routes.ts'
 import { sendJson } from './json.ts'
@@ -43,12 +41,8 @@ import { type HttpOptions, type HttpTimeLimits, listenAddressOf, openProxies } f
 import { logRefusal } from './refusals.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Of the client, as its connection or a trusted proxy has it; `undefined`: none is known. */
-    readonly clientAddress: IpAddress | undefined
-  }
-}
+// Not imported, because an import makes Node create every export of the module.
+const { createServer } = process.getBuiltinModule('node:http')
 
 export interface HttpServer {
   /** The address with the port that was bound. */
@@ -74,9 +68,6 @@ const TIME_LIMITS: HttpTimeLimits = {
   checkIntervalMs: 1_000,
 }
 
-/** Longest parameter of a path: an id of 128 characters, of which each may be encoded. */
-const PARAMETER_LENGTH_MAX = 3 * 128
-
 /** Where proxies ask about the requests that they receive. */
 const AUTHORIZE = ['/authorize', '/authorize/:api']
 const EXT_AUTHZ = '/ext-authz/*'
@@ -89,6 +80,7 @@ const REQUESTS_PER_CONNECTION_MAX = 10_000
 
 /** No cache may store a response: it is only for one requester and one moment. */
 const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
+const FIELDS = Object.entries(HEADERS).flat()
 
 /**
  * Keystone's header for the id of a request. The id is in the log line of a request that is refused or fails,
@@ -107,54 +99,46 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
   const tls =
     options.certificates && (await secureServers(options.certificates, limits, early, options.hstsDays))
   const proxies = await openProxies(options, services.log)
-  const server = newServer(proxies, limits, tls, early, options.v3AtRoot)
-  const routes = new Routes()
-  server.addHook('onRoute', ({ url, method, config }) => routes.add(url, method, config?.sendError))
-  const bounds = new Bounds(reports, server, options.maxConnections)
+  const bounds = new Bounds(reports, options.maxConnections)
+  const routes = new HttpRoutes()
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
-  const refuse = (reply: FastifyReply, error: HttpError) =>
+  const refuse = (reply: HttpReply, error: HttpError) =>
     (routes.wordingOf(reply.request) ?? sendError)(reply, error, site.identityUrl)
-  await addTracingIfOn(server, services)
-  server.addHook('onRequest', (request, reply, next) => {
-    reply.headers(HEADERS).header(REQUEST_ID, request.id)
-    // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
-    const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const host = asked && !lacksHost(request.raw) ? undefined : hostProblem(request, hosts, options)
-    if (host !== undefined) reports.add('host')
-    const wrong = bounds.problem(request, reply) ?? host
-    if (wrong !== undefined) return void refuse(reply, wrong)
-    // Every client gets the same keys, from every address. Envoy sends X-Forwarded-For with its own
-    // requests, and no secret.
-    if (request.routeOptions.url === JWKS) return bounds.begin(request.raw, next)
-    const pretended = proxies?.problemOf(request.raw, asked)
-    if (pretended === undefined) return bounds.begin(request.raw, next)
-    traceUnknownProxy(services, request)
-    refuse(reply, pretended)
+  const dispatcher = new Dispatcher(routes, {
+    ...{ bounds, idOf, fieldsOf, trace: await tracingOf(services) },
+    addressOf: (raw) => (proxies === undefined ? ipAddress(raw.socket.remoteAddress) : proxies.clientOf(raw)),
+    urlOf: options.v3AtRoot ? (raw) => fromRoot(originForm(raw)) : originForm,
+    admit: admission(services, options, { hosts, reports, bounds, proxies, refuse }),
+    unknown: (request, reply) => answerUnknown(routes, request, reply, refuse),
+    unreadable: (_request, reply) => {
+      early.count('protocol_error')
+      sendError(reply, BAD_REQUEST, '')
+    },
+    fail: (error, request, reply) => {
+      const answer = httpErrorOf(error)
+      traceRefusal(services, request, error as Error)
+      logRefusal(services, request, error as Error, answer)
+      if (reply.raw.headersSent) reply.raw.destroy()
+      else refuse(reply, answer)
+    },
+    leave: (_request, reply) => sendError(reply.header('connection', 'close'), STOPPING, ''),
   })
-  server.addHook('onClose', async () => proxies?.close())
-  server.setErrorHandler(async (error: Error, request, reply) => {
-    const answer = httpErrorOf(error)
-    traceRefusal(services, request, error)
-    logRefusal(services, request, error, answer)
-    return refuse(reply, answer)
-  })
-  answerUnknownPaths(server, routes, refuse)
-  // Fastify parses no bodies of any type. A route that needs a body reads it itself.
-  server.removeAllContentTypeParsers()
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
+  const server = newServer(dispatcher.begin, limits, tls, early)
 
-  addHealthRoutes(server, services.health)
-  if (options.identity === undefined) addReferral(server)
-  else await addIdentityRoutes(server, services, options.identity, () => site)
+  addHealthRoutes(routes, services.health)
+  if (options.identity === undefined) addReferral(routes)
+  else await addIdentityRoutes(routes, services, options.identity, () => site)
   const mayLast = (request: IncomingMessage) => {
     tls?.letLast(request)
     bounds.lasts(request)
   }
-  const pages = await addOptionalRoutes(server, services, options, () => site, mayLast)
-  await addContract(server, options, mayLast, pages)
+  const leaving = new AbortController()
+  const pages = await addOptionalRoutes(routes, services, options, () => site, mayLast, leaving.signal)
+  options.contract?.addTo(routes, { mayLast, sessionOf: pages?.sessionOf })
 
-  const { port, close } = await bounds.listen(server, options.address, options.connections)
+  const listening = await bounds.listen(server, options.address, options.connections)
+  const { port } = listening
   const host = withBrackets(parsed.host)
   const scheme = tls ? 'https' : 'http'
   const own = ['127.0.0.1', 'localhost', '[::1]', host].map((name) => `${scheme}://${name}:${port}`)
@@ -164,66 +148,124 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
   return {
     address: `${host}:${port}`,
     reload: () => proxies?.reload(),
-    close,
+    close: async () => {
+      dispatcher.close()
+      leaving.abort(callError('STOPPING', {}))
+      tls?.close()
+      await listening.close()
+      proxies?.close()
+    },
   }
 }
 
-function answerUnknownPaths(
-  server: FastifyInstance,
-  routes: Routes,
-  refuse: (reply: FastifyReply, error: HttpError) => FastifyReply,
-): void {
-  server.setNotFoundHandler(async (request, reply) => {
-    const allowed = routes.methodsOf(request.url)
-    if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
-    reply.header('allow', allowed.join(', '))
-    if (request.method === 'OPTIONS') return reply.code(200).send()
-    return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
-  })
+/** The answer to requests on open connections, while the server closes. */
+const STOPPING: HttpError = {
+  status: 503,
+  message: 'the sidecar is stopping; try again',
+  retryAfterSeconds: 1,
 }
 
-function traceUnknownProxy({ trace }: Reporting, { id, socket }: FastifyRequest): void {
+/** Of several, Node makes one text, which is not an id. */
+function idOf({ headers }: IncomingMessage): string {
+  return givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId()
+}
+
+function fieldsOf(id: string): string[] {
+  return [...FIELDS, REQUEST_ID, id]
+}
+
+interface Admitted {
+  readonly hosts: ReadonlySet<string>
+  readonly reports: Reports
+  readonly bounds: Bounds
+  readonly proxies: TrustedProxies | undefined
+  readonly refuse: (reply: HttpReply, error: HttpError) => void
+}
+
+/** Refuses what no route may see. */
+function admission(
+  services: HttpServices,
+  options: HttpOptions,
+  { hosts, reports, bounds, proxies, refuse }: Admitted,
+): (request: HttpRequest, reply: HttpReply) => boolean {
+  return (request, reply) => {
+    // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
+    const path = request.route?.path ?? ''
+    const asked = OF_PROXIES.has(path)
+    const host = asked && !lacksHost(request.raw) ? undefined : hostProblem(request, hosts, options)
+    if (host !== undefined) reports.add('host')
+    const wrong = bounds.problem(request, reply) ?? host
+    if (wrong !== undefined) {
+      refuse(reply, wrong)
+      return false
+    }
+    // Every client gets the same keys, from every address. Envoy sends X-Forwarded-For with its own
+    // requests, and no secret.
+    const pretended = path === JWKS ? undefined : proxies?.problemOf(request.raw, asked)
+    if (pretended === undefined) return true
+    traceUnknownProxy(services, request)
+    refuse(reply, pretended)
+    return false
+  }
+}
+
+function answerUnknown(
+  routes: HttpRoutes,
+  { url, method }: HttpRequest,
+  reply: HttpReply,
+  refuse: (reply: HttpReply, error: HttpError) => void,
+): void {
+  const allowed = routes.methodsOf(url)
+  if (allowed.length === 0) return void refuse(reply, { status: 404, message: 'there is no such path' })
+  reply.header('allow', allowed.join(', '))
+  if (method === 'OPTIONS') reply.send()
+  else refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
+}
+
+function traceUnknownProxy({ trace }: Reporting, { id, socket }: HttpRequest): void {
   const by = { protocol: 'http', address: whereabouts(ipAddress(socket.remoteAddress)) }
   const details = () => ({ request_id: id })
   trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
 }
 
 /** Logins and questions about access leave a separate trace. */
-function traceRefusal({ trace }: Reporting, request: FastifyRequest, error: Error): void {
-  const { id, clientAddress, method, routeOptions } = request
-  if (routeOptions.config?.ownTrace ?? method === 'POST') return
+function traceRefusal({ trace }: Reporting, request: HttpRequest, error: Error): void {
+  const { id, clientAddress, method, route } = request
+  if (route?.ownTrace ?? method === 'POST') return
   const details = () => ({ request_id: id })
   const by = { protocol: 'http', address: whereabouts(clientAddress) }
   trace.refused('an identity call was refused', error, by, details)
 }
 
 /** Programs ask it all the time. */
-const UNTRACED = { config: { tracing: 'none' } } as const
+const UNTRACED = { tracing: 'none' } as const
 
 /** The same answers as on the health listener. */
-function addHealthRoutes(server: FastifyInstance, health: Health): void {
-  server.get('/healthz', UNTRACED, async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
-  server.get('/readyz', UNTRACED, async ({ query }, reply) => {
-    const { ready, body } = readiness(health.state, Object.hasOwn(query as object, 'verbose'))
+function addHealthRoutes(routes: HttpRoutes, health: Health): void {
+  routes.get('/healthz', (_request, reply) => sendJson(reply, 200, { status: 'ok' }), UNTRACED)
+  const answer = ({ query }: HttpRequest, reply: HttpReply) => {
+    const { ready, body } = readiness(health.state, Object.hasOwn(query, 'verbose'))
     return sendJson(reply, ready ? 200 : 503, body)
-  })
+  }
+  routes.get('/readyz', answer, UNTRACED)
 }
 
 /** A sidecar with a directory issues tokens, and has the keys that verify them. */
-function addReferral(server: FastifyInstance): void {
-  const refer = async () => {
+function addReferral(routes: HttpRoutes): void {
+  const refer = () => {
     throw callError('DIRECTORY_ELSEWHERE', {})
   }
-  for (const path of ['/identity', '/identity/*', JWKS]) server.all(path, refer)
+  for (const path of ['/identity', '/identity/*', JWKS]) routes.all(path, refer)
 }
 
 /** Each is loaded only where it is needed. */
 async function addOptionalRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: HttpServices,
   { authorize, proxies, authzen, jwks, console, ...options }: HttpOptions,
   site: () => Site,
   mayLast: (request: IncomingMessage) => void,
+  leaving: AbortSignal,
 ): Promise<PageRequests | undefined> {
   // Without proxies no client may ask.
   if (authorize && proxies !== undefined) {
@@ -231,33 +273,26 @@ async function addOptionalRoutes(
       import('../proxies/authorize-routes.ts'),
       import('../proxies/ext-authz-route.ts'),
     ])
-    addAuthorizeRoutes(server, services, AUTHORIZE)
-    addExtAuthzRoute(server, services, EXT_AUTHZ)
+    addAuthorizeRoutes(routes, services, AUTHORIZE)
+    addExtAuthzRoute(routes, services, EXT_AUTHZ)
   }
   if (authzen !== undefined) {
     const { addAuthzenRoutes } = await import('./authzen/authzen-routes.ts')
-    addAuthzenRoutes(server, services, authzen, site)
+    addAuthzenRoutes(routes, services, authzen, site)
   }
-  if (jwks) (await import('./identity/jwks.ts')).addJwksRoute(server, services, JWKS)
+  if (jwks) (await import('./identity/jwks.ts')).addJwksRoute(routes, services, JWKS)
   const panel = services.controlPanel && (await import('./control-panel/control-panel-routes.ts'))
-  const pages = panel?.addControlPanelRoutes(server, services, options, mayLast)
+  const pages = panel?.addControlPanelRoutes(routes, services, options, mayLast, leaving)
   if (console !== undefined)
-    (await import('./page/console-routes.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
+    (await import('./page/console-routes.ts')).addConsoleRoutes(routes, services, console, pages?.sessionOf)
   return pages
 }
 
 /** Loaded only where it is needed. */
-async function addTracingIfOn(server: FastifyInstance, { tracing }: Reporting): Promise<void> {
-  if (tracing !== undefined) (await import('./traced-requests.ts')).addTracing(server, tracing)
-}
-
-async function addContract(
-  server: FastifyInstance,
-  { contract }: HttpOptions,
-  mayLast: (request: IncomingMessage) => void,
-  pages: PageRequests | undefined,
-): Promise<void> {
-  await contract?.addTo(server, { mayLast, sessionOf: pages?.sessionOf })
+async function tracingOf({ tracing }: Reporting) {
+  if (tracing === undefined) return undefined
+  const { traceRequest } = await import('./traced-requests.ts')
+  return (request: HttpRequest, reply: HttpReply) => traceRequest(tracing, request, reply)
 }
 
 /** Loaded only where it is needed. */
@@ -280,76 +315,42 @@ async function secureServers(
 type HttpLimits = HttpTimeLimits & Pick<HttpOptions, 'headerBytesMax'>
 
 function newServer(
-  proxies: TrustedProxies | undefined,
+  handle: RequestListener,
   { headersMs, requestMs, keepAliveMs, checkIntervalMs, headerBytesMax }: HttpLimits,
   tls: SecureServers | undefined,
   early: EarlyAnswers,
-  v3AtRoot: boolean,
-): FastifyInstance {
-  const serverFactory: FastifyServerFactory | undefined = tls && ((handle) => tls.create(handle))
-  const server = Fastify({
-    logger: false,
-    ...(serverFactory && { serverFactory }),
-    rewriteUrl: (request) => (v3AtRoot ? fromRoot(originForm(request)) : originForm(request)),
-    // No route has a schema, so the compilers for schemas need not be loaded.
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: requestMs,
+): Server {
+  const server =
+    tls?.create(handle) ??
+    createServer(
+      {
+        ServerResponse: WrittenResponse,
+        maxHeaderSize: headerBytesMax,
+        requireHostHeader: false,
+        headersTimeout: headersMs,
+        requestTimeout: requestMs,
+        keepAliveTimeout: keepAliveMs,
+        connectionsCheckingInterval: checkIntervalMs,
+      },
+      handle,
+    )
+  if (tls === undefined) {
     // A client that does not read its response.
-    connectionTimeout: keepAliveMs,
-    keepAliveTimeout: keepAliveMs,
-    maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
-    http: {
-      ServerResponse: WrittenResponse,
-      maxHeaderSize: headerBytesMax,
-      requireHostHeader: false,
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: checkIntervalMs,
-    },
-    // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone
-    // redirects them.
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      maxParamLength: PARAMETER_LENGTH_MAX,
-    },
-    // Of several, Node makes one text, which is not an id.
-    genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
-    clientErrorHandler: (error, socket) => early.end(error, socket),
-    // For a path that cannot be decoded, Fastify calls no hook.
-    frameworkErrors: (error, request, reply) => {
-      early.count('protocol_error')
-      sendError(reply.headers(HEADERS).header(REQUEST_ID, request.id), httpErrorOf(error), '')
-    },
-  })
+    server.setTimeout(keepAliveMs)
+    server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => early.end(error, socket as Socket))
   countSilentRefusals(
-    server.server,
+    server,
     (bound) => early.count(bound),
     (code, socket) => early.end({ code }, socket),
   )
-  server.decorateRequest('clientAddress', {
-    getter() {
-      return proxies === undefined ? ipAddress(this.socket.remoteAddress) : proxies.clientOf(this.raw)
-    },
-  })
-  if (tls) {
-    server.addHook('preClose', async () => tls.close())
-    // HTTP/2 does not have the header that Fastify sets for a body that is too large.
-    server.addHook('onSend', async ({ raw }, reply) => {
-      if (raw.httpVersionMajor === 2) reply.removeHeader('connection')
-    })
-  }
   return server
 }
 
 /** The path for one of a Keystone that has a separate host. */
 function fromRoot(url: string): string {
   return url.replace(/^\/+v3(?=[/?]|$)/, '/identity/v3')
-}
-
-function noCompiler(): never {
-  throw new Error('expected routes without schemas')
 }
 
 /** Answers what never becomes a request, because it is not HTTP, too long or too slow. */
@@ -379,7 +380,7 @@ class EarlyAnswers {
   }
 
   /** Writes directly to the socket. */
-  end({ code }: { readonly code?: string }, socket: Socket): void {
+  end({ code }: { readonly code?: string | undefined }, socket: Socket): void {
     if (lingers(socket)) return
     if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
     const { status, headers, body } = this.answerTo(code)

@@ -1,19 +1,17 @@
 /** JSON over HTTP: reads request bodies strictly, and sends responses in Keystone's way. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+
 import { type ReadingOptions, readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
+import type { HttpReply, HttpRequest } from '../base/http/exchange.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { carrierOf, connectionOf } from '../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 
 /** The message for an unexpected content type. */
-export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
+const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
 
-/**
- * Sends a value as `application/json`. It sends bytes, because Fastify would add a charset to a text, which
- * JSON has not.
- */
-export function sendJson(reply: FastifyReply, status: number, value: object): FastifyReply {
+/** Sends a value as `application/json`. */
+export function sendJson(reply: HttpReply, status: number, value: object): HttpReply {
   return reply
     .code(status)
     .header('content-type', 'application/json')
@@ -45,7 +43,7 @@ export class JsonBodies {
    * @throws CallError
    */
   read<T>(
-    request: FastifyRequest,
+    request: HttpRequest,
     understand: (value: unknown) => T,
     { types = KEYSTONE_TYPES, anyKey = false }: BodyOptions = {},
   ): MaybePromise<T> {
@@ -53,12 +51,12 @@ export class JsonBodies {
     if (coding.toLowerCase() !== 'identity') throw new CodedBody()
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
-    const body = (request.body as Buffer | undefined) ?? NO_BYTES
+    const body = request.body ?? NO_BYTES
     const read = () => understand(parsed(body, { anyKey, firstProblem: true }))
     return body.length > SHORT_BYTES ? this.#readInTurn(request, body.length, read) : read()
   }
 
-  async #readInTurn<T>(request: FastifyRequest, bytes: number, read: () => T): Promise<T> {
+  async #readInTurn<T>(request: HttpRequest, bytes: number, read: () => T): Promise<T> {
     if (this.#waitingBytes + bytes > WAITING_BYTES_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
     const connection = connectionOf(request)
     const carrier: { readonly destroyed?: boolean } = carrierOf(request.raw)

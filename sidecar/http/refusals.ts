@@ -1,9 +1,9 @@
 /** The log's line about a request that is refused or fails. */
-import type { FastifyRequest } from 'fastify'
+
 import { CallError } from '../base/call-error.ts'
+import type { HttpError, HttpRequest } from '../base/http/exchange.ts'
 import { whereabouts } from '../base/ip-address.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
-import type { HttpError } from './http-error.ts'
 
 /**
  * The lines name the request by its id, which its client has in a header. They hold nothing that the client
@@ -11,7 +11,7 @@ import type { HttpError } from './http-error.ts'
  */
 export function logRefusal(
   { log, trace }: Reporting,
-  { id, clientAddress }: Pick<FastifyRequest, 'id' | 'clientAddress'>,
+  { id, clientAddress }: Pick<HttpRequest, 'id' | 'clientAddress'>,
   error: Error,
   { status }: HttpError,
 ): void {

@@ -94,7 +94,7 @@ export class SecureServers {
     server.on('secureConnection', (connection) => connection.on('error', () => {}))
     server.on('secureConnection', readInTurn)
     server.on('session', (session) => this.#limit(session))
-    // Fastify knows this type of server too, but not as one that speaks both.
+    // It speaks HTTP/1.1, too, and is used as a server of that.
     return server as unknown as Server
   }
 

@@ -2,9 +2,11 @@
  * `GET /authorize` and `GET /authorize/API`: may a request pass that a proxy has received? For what nginx
  * calls auth_request and others forward authentication. Every answer but 200 keeps the request out.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
+import type { HttpRequest } from '../base/http/exchange.ts'
+import type { HttpRoutes } from '../base/http/http-routes.ts'
 import { ipAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
@@ -34,20 +36,20 @@ type AuthorizeServices = PerCall<Verifying> & Ruled & Reporting & Observing
 
 /** Only a known proxy reaches the routes. */
 export function addAuthorizeRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: AuthorizeServices,
   paths: readonly string[],
 ): void {
   const meter = services.meters?.of('authorize')
   const answers: ProxyAnswers = {
-    answerTo: timed(meter, (request: FastifyRequest, observed: boolean) =>
+    answerTo: timed(meter, (request: HttpRequest, observed: boolean) =>
       andThen(answerTo(services, request, meter, observed), withBodyInHeader),
     ),
     failed: (error, { id }, observed) =>
       observed ? passing(services, reasonOfFailure(error)) : failureAnswer(error, id),
   }
   // These routes answer HEAD too, without a body.
-  for (const path of paths) server.get(path, (_request, reply) => answerProxy(services, reply, answers))
+  for (const path of paths) routes.get(path, (_request, reply) => answerProxy(services, reply, answers))
 }
 
 /** The answer in observe mode to a request that would be denied. */
@@ -71,7 +73,7 @@ const OWN_HEADER = SECRET_HEADER.toLowerCase()
 /** @throws CallError where nothing can be decided */
 function answerTo(
   services: AuthorizeServices,
-  request: FastifyRequest,
+  request: HttpRequest,
   meter: DecisionMeter | undefined,
   observed: boolean,
 ): MaybePromise<ProxyAnswer> {
@@ -87,7 +89,7 @@ function answerTo(
 /** @throws CallError where nothing can be decided */
 function decisionOn(
   services: AuthorizeServices,
-  request: FastifyRequest,
+  request: HttpRequest,
   meter: DecisionMeter | undefined,
   observed: boolean,
 ): MaybePromise<ProxyAnswer> {
@@ -149,7 +151,7 @@ interface Asked {
  * The API that the path of the proxy's own request names, or that the routes find. The query is not read:
  * Caddy puts that of the client there, and proxies pass its headers on. The path is the proxy's own.
  */
-function askedBy({ routes }: Ruled, { params, raw }: FastifyRequest): Asked | DenialAnswer {
+function askedBy({ routes }: Ruled, { params, raw }: HttpRequest): Asked | DenialAnswer {
   const { api } = params as { readonly api?: string }
   if (api !== undefined)
     return overridesPath(raw) ? routeDenialAnswer(PATH_OVERRIDDEN) : { api, target: undefined }

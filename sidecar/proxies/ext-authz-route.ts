@@ -3,8 +3,10 @@
  * own. That path says what the operator says about the route. The status 200 lets the request pass, and no
  * other one does.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+
 import { type CallError, invalidArgument } from '../base/call-error.ts'
+import type { HttpRequest } from '../base/http/exchange.ts'
+import { EVERY_METHOD, type HttpRoutes } from '../base/http/http-routes.ts'
 import { ipAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
@@ -36,9 +38,6 @@ import type { Observing } from './observation.ts'
 import { readRouteSettings } from './policy.ts'
 import { answerProxy, type ProxyAnswer, type ProxyAnswers, proxyClientAddress } from './proxy-answer.ts'
 
-// Not imported, because an import makes Node create every export of the module.
-const { METHODS } = process.getBuiltinModule('node:http')
-
 const PREFIX = '/ext-authz/'
 
 /** Envoy removes the headers that this header of the answer names. */
@@ -50,13 +49,13 @@ const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
  * @param url the prefix with anything behind it
  */
 export function addExtAuthzRoute(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: DecideServices & Observing,
   url: string,
 ): void {
   const meter = services.meters?.of('ext_authz-http')
   const answers: ProxyAnswers = {
-    answerTo: timed(meter, (request: FastifyRequest, observed: boolean) =>
+    answerTo: timed(meter, (request: HttpRequest, observed: boolean) =>
       answerTo(services, request, meter, observed),
     ),
     failed: (error, request, observed) =>
@@ -65,10 +64,7 @@ export function addExtAuthzRoute(
         : failureAsDenial(error, request.id),
   }
   // Envoy asks by the method of the client's request, which may be any.
-  for (const method of METHODS)
-    if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
-      server.addHttpMethod(method, { hasBody: true })
-  server.all(url, (_request, reply) => answerProxy(services, reply, answers))
+  routes.add(EVERY_METHOD, url, (_request, reply) => answerProxy(services, reply, answers))
 }
 
 /**
@@ -82,7 +78,7 @@ function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
 /** @throws CallError where nothing can be decided */
 function answerTo(
   services: DecideServices & Observing,
-  request: FastifyRequest,
+  request: HttpRequest,
   meter: DecisionMeter | undefined,
   observed: boolean,
 ): MaybePromise<ProxyAnswer> {
@@ -117,7 +113,7 @@ function answerTo(
 }
 
 /** Every header with each of its values. */
-function listedHeaders(request: FastifyRequest): Headers {
+function listedHeaders(request: HttpRequest): Headers {
   return headersOf(request).flatMap(([name, values]) => values.map((value) => [name, value] as const))
 }
 
@@ -141,7 +137,7 @@ function okAnswer({ set, removed }: HeaderChanges, { routes }: Ruled): ProxyAnsw
 }
 
 /** A repeated Host counts as none. HTTP/2 has `:authority` in its place. */
-function hostOf({ raw, headers }: FastifyRequest): string | undefined {
+function hostOf({ raw, headers }: HttpRequest): string | undefined {
   return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
 }
 

@@ -54,6 +54,11 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'node:', 'undici'],
   },
   {
+    room: 'sidecar/base/http/',
+    purpose: 'requests and replies of the HTTP server, and its routes',
+    imports: ['sidecar/base/', 'node:', 'find-my-way'],
+  },
+  {
     room: 'sidecar/transports/http2/hpack/',
     purpose: 'the compression of headers',
     imports: [],
@@ -130,8 +135,8 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/proxies/',
     purpose: 'what proxies ask, and what the sidecar answers about the requests of others',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
-      ...['sidecar/authority/', 'sidecar/usecases/', 'node:', 'fastify', 'pino'],
+      ...['engine/', 'sidecar/base/', 'sidecar/base/http/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
+      ...['sidecar/authority/', 'sidecar/usecases/', 'node:', 'pino'],
     ],
   },
   {
@@ -173,38 +178,50 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/http/',
     purpose: 'what the routes of the HTTP server have in common',
     imports: [
-      ...['matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/usecases/'],
-      ...['node:', '@fastify/cors', 'fastify'],
+      ...[
+        'matrix/document/',
+        'sidecar/base/',
+        'sidecar/base/http/',
+        'sidecar/base/net/',
+        'sidecar/usecases/',
+      ],
+      ...['node:'],
     ],
   },
   {
     room: 'sidecar/http/identity/',
     purpose: 'the identity endpoint, as clients of Keystone ask it',
     imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/http/', 'node:', 'fastify'],
+      ...['sidecar/base/', 'sidecar/base/http/', 'sidecar/base/net/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'sidecar/http/', 'node:'],
     ],
   },
   {
     room: 'sidecar/http/authzen/',
     purpose: 'AuthZEN',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/proxies/', 'sidecar/http/', 'node:', 'fastify'],
+      ...['engine/', 'sidecar/base/', 'sidecar/base/http/', 'sidecar/base/net/', 'sidecar/authority/'],
+      ...['sidecar/usecases/', 'sidecar/proxies/', 'sidecar/http/', 'node:'],
     ],
   },
   {
     room: 'sidecar/http/control-panel/',
     purpose: 'sessions of the page',
     imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/', 'sidecar/usecases/'],
-      ...['sidecar/http/', 'node:', 'fastify'],
+      ...[
+        'sidecar/base/',
+        'sidecar/base/http/',
+        'sidecar/base/net/',
+        'sidecar/authority/',
+        'sidecar/usecases/',
+      ],
+      ...['sidecar/http/', 'node:'],
     ],
   },
   {
     room: 'sidecar/http/page/',
     purpose: 'the files of the page',
-    imports: ['sidecar/base/', 'sidecar/usecases/', 'sidecar/http/', 'node:', 'fastify'],
+    imports: ['sidecar/base/', 'sidecar/base/http/', 'sidecar/usecases/', 'sidecar/http/', 'node:'],
   },
   {
     room: 'sidecar/http/options.ts',
@@ -218,10 +235,16 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/http/http-server.ts',
     purpose: 'the HTTP server, with the routes that are on',
     imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/usecases/', 'sidecar/proxies/'],
+      ...[
+        'sidecar/base/',
+        'sidecar/base/http/',
+        'sidecar/base/net/',
+        'sidecar/usecases/',
+        'sidecar/proxies/',
+      ],
       ...['sidecar/http/', 'sidecar/http/identity/', 'sidecar/http/authzen/'],
       ...['sidecar/http/control-panel/', 'sidecar/http/page/', 'sidecar/http/options.ts'],
-      ...['node:', 'fastify'],
+      ...['node:'],
     ],
   },
   {

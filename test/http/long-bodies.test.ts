@@ -4,10 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
-import Fastify, { type FastifyRequest } from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { readJson } from '../../matrix/document/index.ts'
 import { CallError } from '../../sidecar/base/call-error.ts'
+import type { HttpRequest } from '../../sidecar/base/http/exchange.ts'
 import { Reports } from '../../sidecar/base/net/reports.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
 import { Bounds } from '../../sidecar/http/bounds.ts'
@@ -28,7 +28,7 @@ function exhausted(turns = new Turns()): Turns {
 }
 
 /** A request with that body, on a separate connection. */
-function requestWith(body: string, socket = { destroyed: false, remotePort: 1 }): FastifyRequest {
+function requestWith(body: string, socket = { destroyed: false, remotePort: 1 }): HttpRequest {
   return { headers: {}, body: Buffer.from(body), raw: { socket }, socket } as never
 }
 
@@ -223,9 +223,9 @@ function outcomeOf(read: () => Buffer): string | undefined {
 }
 
 test('a connection begins one request in a turn of the event loop', async () => {
-  const bounds = new Bounds(new Reports(() => {}), Fastify())
+  const bounds = new Bounds(new Reports(() => {}))
   const begun: string[] = []
-  const begin = (name: string, { raw }: FastifyRequest) => bounds.begin(raw, () => begun.push(name))
+  const begin = (name: string, { raw }: HttpRequest) => bounds.begin(raw, () => begun.push(name))
   const [one, other] = [requestWith(''), requestWith('')]
   begin('first', one)
   begin('second', one)

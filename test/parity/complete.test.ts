@@ -3,12 +3,11 @@
  * all others. These tests find one that is not there: by the imports of the sources, and by what the servers
  * announce.
  */
-import { channel } from 'node:diagnostics_channel'
 import { globSync, readFileSync } from 'node:fs'
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
-import type { FastifyInstance } from 'fastify'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { HttpRoutes } from '../../sidecar/base/http/http-routes.ts'
 import configSchema from '../../sidecar/config/config.schema.json' with { type: 'json' }
 import { ROOT, type Source, sourcesIn, valueImportsOf } from '../support/checkout/sources.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -131,19 +130,18 @@ function announcedMethods(): string[] {
   })
 }
 
-/** Fastify announces each server that it makes, before the first route. */
+/** Of a sidecar with every protocol. */
 async function announcedRoutes(): Promise<string[]> {
   const urls = new Set<string>()
-  const listen = (message: unknown) => {
-    const { fastify } = message as { readonly fastify: FastifyInstance }
-    fastify.addHook('onRoute', ({ url }) => void urls.add(`HTTP ${url}`))
-  }
-  const made = channel('fastify.initialization')
-  made.subscribe(listen)
+  const { add } = HttpRoutes.prototype
+  const spy = vi.spyOn(HttpRoutes.prototype, 'add').mockImplementation(function (this: HttpRoutes, ...route) {
+    urls.add(`HTTP ${route[1]}`)
+    add.apply(this, route)
+  })
   try {
     await runSidecar(everyProtocol())
   } finally {
-    made.unsubscribe(listen)
+    spy.mockRestore()
   }
   return [...urls]
 }

@@ -34,7 +34,7 @@ test('a sidecar with gRPC alone loads no package of what is off, and no other co
   expect(await loadedBy('--http', 'off')).toEqual({ packages: WITH_GRPC, commands: ['npm', 'serve'] })
 })
 
-test('HTTP brings Fastify', async () => {
+test('HTTP brings a router', async () => {
   const { packages } = await loadedBy('--http', '127.0.0.1:0')
-  expect(packages).toEqual([...WITH_GRPC, 'fastify'].toSorted())
+  expect(packages).toEqual([...WITH_GRPC, 'find-my-way'].toSorted())
 })

@@ -6,7 +6,7 @@ import { testLoading } from '../support/processes/loaded.ts'
 import { newFile } from '../support/suite/resources.ts'
 
 const PARTS =
-  /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(?:authority\/(upstream)|transports\/(connect))\//
+  /node_modules\/(undici|cockatiel|node-cache)\/|sidecar\/(?:authority\/(upstream)|transports\/(connect))\//
 const PASSWORD = newFile('a password')
 const job = { account: '1', user_name: 'x', password_file: PASSWORD }
 
@@ -15,11 +15,6 @@ testLoading(PARTS, [
   ['HTTP', { http: { address: '127.0.0.1:0' } }, []],
   ['the contract over an HTTP that is off', { http: { address: 'off', connect: true } }, []],
   ['the contract over HTTP without calls', { http: { address: '127.0.0.1:0', connect: true } }, []],
-  [
-    'pages of other origins',
-    { http: { address: '127.0.0.1:0', connect: true, cors: { origins: ['https://page.example'] } } },
-    ['@fastify/cors'],
-  ],
   ['a profile of the directory', { profiles: { job } }, ['node-cache', 'upstream']],
   [
     'an upstream',

@@ -1,10 +1,11 @@
 /** Decisions in the form of AuthZEN: true or false, and in the context what explains it. */
+
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
+import type { HttpError } from '../../base/http/exchange.ts'
 import { reasonOfFailure } from '../../proxies/denial-answer.ts'
 import { reusableForMs } from '../../usecases/check.ts'
 import type { CheckOutcome } from '../../usecases/questions.ts'
-import type { HttpError } from '../http-error.ts'
 
 export interface Answer {
   readonly decision: boolean

@@ -2,7 +2,8 @@
  * AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and
  * not the product.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { HttpError, HttpReply, HttpRequest } from '../../base/http/exchange.ts'
+import { type HttpRoutes, NO_SUCH_PATH } from '../../base/http/http-routes.ts'
 import { connectionOf } from '../../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import type { Asker } from '../../usecases/asker.ts'
@@ -11,7 +12,7 @@ import type { Admitting, PerCall, Reporting, Ruled } from '../../usecases/capabi
 import type { DecisionMeter } from '../../usecases/decision-meters.ts'
 import { timed } from '../../usecases/timed.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
-import { type HttpError, httpErrorOf } from '../http-error.ts'
+import { httpErrorOf } from '../http-error.ts'
 import { JsonBodies, sendJson } from '../json.ts'
 import { logRefusal } from '../refusals.ts'
 import { answerSearch } from './authzen-search.ts'
@@ -51,7 +52,7 @@ const REQUEST_ID = 'x-request-id'
  */
 const BODY = { types: /^application\/json$/, anyKey: true }
 
-const config = { sendError: sendText }
+const WORDING = { sendError: sendText }
 
 interface Addressed {
   /** URL of the server for clients, without a slash at the end. */
@@ -60,7 +61,7 @@ interface Addressed {
 
 /** @param site a function, because the addresses are known only when the server listens */
 export function addAuthzenRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: PerCall<Asked['services']> & Ruled & Admitting & Reporting,
   { callersOnly, evaluationsMax }: AuthzenOptions,
   site: () => Addressed,
@@ -69,32 +70,39 @@ export function addAuthzenRoutes(
   const meter = services.meters?.of('authzen')
   const bodies = new JsonBodies(services.turns)
   // Before the body is read.
-  const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly })
+  const onRequest = (request: HttpRequest) => expectCaller(services, request, { callersOnly })
   for (const { path, answer } of ENDPOINTS)
-    server.post(path, { config, onRequest }, async (request, reply) => {
-      const explain = (error: unknown) => explained(services, request, error)
-      const asker = askerOf(services, request, meter)
-      const body = await bodies.read(request, (value) => expectFields(value, 'the body'), BODY)
-      const asked = { services: services.forCall(), cacheForMs, evaluationsMax, asker, explain }
-      return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
-    })
+    routes.post(
+      path,
+      async (request, reply) => {
+        const explain = (error: unknown) => explained(services, request, error)
+        const asker = askerOf(services, request, meter)
+        const body = await bodies.read(request, (value) => expectFields(value, 'the body'), BODY)
+        const asked = { services: services.forCall(), cacheForMs, evaluationsMax, asker, explain }
+        return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
+      },
+      { ...WORDING, onRequest },
+    )
 
-  const metadata = (reply: FastifyReply) => {
+  const metadata = (reply: HttpReply) => {
     // The same for all clients, so without the id of a request.
     reply.removeHeader('vary').header('cache-control', `public, max-age=${METADATA_SECONDS}`)
     return sendJson(reply, 200, metadataOf(site()))
   }
   // These routes answer HEAD too, without a body.
-  server.get(METADATA, { config }, async (_request, reply) => metadata(reply))
+  routes.get(METADATA, (_request, reply) => metadata(reply), WORDING)
   // Of a server whose URL has a path, that path comes last.
-  server.get(`${METADATA}/*`, { config }, async ({ url }, reply) =>
-    url === `${METADATA}${new URL(site().url).pathname}` ? metadata(reply) : reply.callNotFound(),
+  routes.get(
+    `${METADATA}/*`,
+    ({ url }, reply) =>
+      url === `${METADATA}${new URL(site().url).pathname}` ? metadata(reply) : NO_SUCH_PATH,
+    WORDING,
   )
 }
 
 function askerOf(
   services: Reporting & Admitting,
-  request: FastifyRequest,
+  request: HttpRequest,
   meter: DecisionMeter | undefined,
 ): Asker {
   const {
@@ -110,7 +118,7 @@ function askerOf(
 }
 
 /** Of one evaluation of several. */
-function explained(services: Reporting, request: FastifyRequest, error: unknown): HttpError {
+function explained(services: Reporting, request: HttpRequest, error: unknown): HttpError {
   const explanation = httpErrorOf(error)
   logRefusal(services, request, error as Error, explanation)
   return explanation
@@ -123,7 +131,7 @@ function metadataOf({ url }: Addressed): object {
 }
 
 /** The text alone, as the specification has it. */
-function sendText(reply: FastifyReply, { status, message, retryAfterSeconds }: HttpError): FastifyReply {
+function sendText(reply: HttpReply, { status, message, retryAfterSeconds }: HttpError): HttpReply {
   if (status === 401) reply.header('www-authenticate', 'Bearer realm="portcullis"')
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   // Bytes, because Node would write the id in the encoding of a text.
@@ -134,7 +142,7 @@ function sendText(reply: FastifyReply, { status, message, retryAfterSeconds }: H
 }
 
 /** The reply with the id of the request, if it has one. */
-function identified(reply: FastifyReply): FastifyReply {
+function identified(reply: HttpReply): HttpReply {
   const id = reply.request.headers[REQUEST_ID]
-  return id === undefined ? reply : reply.header(REQUEST_ID, id)
+  return id === undefined ? reply : reply.header(REQUEST_ID, String(id))
 }

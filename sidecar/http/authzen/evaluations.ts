@@ -1,12 +1,13 @@
 /** Access Evaluation and Access Evaluations: may the subject do this? */
+
 import type { Decision } from '../../../engine/index.ts'
 import { invalidArgument } from '../../base/call-error.ts'
+import type { HttpError } from '../../base/http/exchange.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { Slices } from '../../base/slices.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import type { Clocked, Deciding } from '../../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, checkKind, type Verifying } from '../../usecases/check.ts'
-import type { HttpError } from '../http-error.ts'
 import { type Answer, claimsAnswer, credentialsAnswer, errorAnswer, unknownAnswer } from './answers.ts'
 import {
   type Entities,

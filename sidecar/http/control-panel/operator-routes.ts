@@ -1,5 +1,4 @@
 /** The routes of the control panel for operators: callers, keys, and decisions as they are made. */
-import type { FastifyInstance } from 'fastify'
 import { callError, invalidArgument } from '../../base/call-error.ts'
 import { authorizeReader, type Operating, OperatorViews } from '../../usecases/control-panel/operator.ts'
 import { DecisionSearches, type SearchQuestion } from '../../usecases/control-panel/search.ts'
@@ -10,7 +9,8 @@ import type { Fields, PanelRoutes } from './panel-exchange.ts'
 
 const OPERATOR = '/console/operator'
 
-export function addOperatorRoutes(server: FastifyInstance, services: Operating, routes: PanelRoutes): void {
+/** @param leaving aborts when the server begins to close */
+export function addOperatorRoutes(services: Operating, routes: PanelRoutes, leaving: AbortSignal): void {
   const views = new OperatorViews(services)
   const open = new Set<TailBody>()
   routes.get(`${OPERATOR}/callers`, async ({ services: used, call }) => {
@@ -37,7 +37,6 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
     return body
   })
   const searches = new DecisionSearches(services.decisions)
-  const leaving = new AbortController()
   routes.post(
     `${OPERATOR}/decisions/search`,
     readSearch,
@@ -45,13 +44,12 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
       const { requester } = await useSession(used, call)
       const gone = new AbortController()
       reply.raw.once('close', () => gone.abort(callError('STOPPING', {})))
-      const signal = AbortSignal.any([gone.signal, leaving.signal])
+      const signal = AbortSignal.any([gone.signal, leaving])
       const { rows, next, ...rest } = await searches.search(used, requester, question, signal)
       return { rows, nextPageToken: next ?? '', ...rest }
     },
   )
-  server.addHook('preClose', async () => {
-    leaving.abort(callError('STOPPING', {}))
+  leaving.addEventListener('abort', () => {
     for (const body of open) body.end('STOPPING')
   })
 }

@@ -3,10 +3,10 @@
  * has no session: no page of elsewhere can act with the session of its visitor.
  */
 import type { IncomingMessage } from 'node:http'
-import type { FastifyReply } from 'fastify'
 import { hashOfPanelSecret } from '../../authority/control-panel/panel-secret.ts'
 import { hasPasskeys } from '../../authority/control-panel/passkeys.ts'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
+import type { HttpReply } from '../../base/http/exchange.ts'
 import type { Secret } from '../../base/secret.ts'
 import { isOwnOrigin, type PageAddress } from '../host-header.ts'
 
@@ -50,11 +50,11 @@ export class PageRequests {
     return hashOfPanelSecret(value.slice(name.length + 1))
   }
 
-  setCookie(reply: FastifyReply, secret: Secret): void {
+  setCookie(reply: HttpReply, secret: Secret): void {
     reply.header('set-cookie', `${this.#cookieAt(reply.request.raw)}=${secret.reveal()}; ${this.#attributes}`)
   }
 
-  clearCookie(reply: FastifyReply): void {
+  clearCookie(reply: HttpReply): void {
     reply.header('set-cookie', `${this.#cookieAt(reply.request.raw)}=; ${this.#attributes}; Max-Age=0`)
   }
 

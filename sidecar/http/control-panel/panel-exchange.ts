@@ -4,8 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidArgument } from '../../base/call-error.ts'
+import type { HttpError, HttpReply, HttpRequest } from '../../base/http/exchange.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { connectionOf } from '../../base/net/http-request.ts'
 import { Secret } from '../../base/secret.ts'
@@ -15,7 +16,6 @@ import type { Admitting, PerCall } from '../../usecases/capabilities.ts'
 import type { FactorServices } from '../../usecases/control-panel/factors.ts'
 import type { PanelCall, PanelServices } from '../../usecases/control-panel/panel-call.ts'
 import type { Authenticating } from '../../usecases/requester.ts'
-import type { HttpError } from '../http-error.ts'
 import { isObject, JsonBodies, sendJson } from '../json.ts'
 import type { PageRequests } from './page-requests.ts'
 
@@ -27,8 +27,8 @@ export type PanelGiven = PerCall<Authenticating & Administering> &
 export interface PanelExchange {
   readonly services: FactorServices
   readonly call: PanelCall
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
+  readonly request: HttpRequest
+  readonly reply: HttpReply
 }
 
 /** The answer: an object, or `undefined` for an answer without a body. */
@@ -42,20 +42,20 @@ const BODY = { types: /^application\/json$/ }
 /** Adds routes for our page. Each has its turn among logins and administrative calls. */
 export class PanelRoutes {
   readonly pages: PageRequests
-  readonly #server: FastifyInstance
+  readonly #routes: HttpRoutes
   readonly #services: PanelGiven
   readonly #lasts: (request: IncomingMessage) => void
   readonly #bodies: JsonBodies
 
   /** @param lasts called with a request whose answer may never end */
   constructor(
-    server: FastifyInstance,
+    routes: HttpRoutes,
     services: PanelGiven,
     pages: PageRequests,
     lasts: (request: IncomingMessage) => void,
   ) {
     this.#lasts = lasts
-    this.#server = server
+    this.#routes = routes
     this.#services = services
     this.pages = pages
     this.#bodies = new JsonBodies(services.turns)
@@ -63,19 +63,20 @@ export class PanelRoutes {
 
   get(path: string, answer: (exchange: PanelExchange) => Answer): void {
     // This answers HEAD too, without a body.
-    this.#server.get(path, { ...ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
-      return send(reply, await answer(await this.#begin(request, reply)))
-    })
+    const handle = async (request: HttpRequest, reply: HttpReply) =>
+      send(reply, await answer(await this.#begin(request, reply)))
+    this.#routes.get(path, handle, { ...ROUTE, onRequest: this.#expectOurs })
   }
 
   /** An answer of lines of JSON that may go on for as long as its reader wants. */
   lines(path: string, answer: (exchange: PanelExchange) => Promise<Readable>): void {
-    this.#server.get(path, { ...LASTING_ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
+    const handle = async (request: HttpRequest, reply: HttpReply) => {
       const body = await answer(await this.#begin(request, reply))
       this.#lasts(request.raw)
       // Some proxies would collect the lines until there are many.
-      return reply.headers({ 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }).send(body)
-    })
+      return reply.headers({ 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }).stream(body)
+    }
+    this.#routes.get(path, handle, { ...LASTING_ROUTE, onRequest: this.#expectOurs })
   }
 
   /**
@@ -88,16 +89,17 @@ export class PanelRoutes {
     answer: (exchange: PanelExchange, body: Body) => Answer,
     callerTokenOf: (body: Body) => Secret | undefined = () => undefined,
   ): void {
-    this.#server.post(path, { ...ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
+    const handle = async (request: HttpRequest, reply: HttpReply) => {
       const body = await this.#bodies.read(request, (value) => readFields(value, read), BODY)
       return send(reply, await answer(await this.#begin(request, reply, callerTokenOf(body)), body))
-    })
+    }
+    this.#routes.post(path, handle, { ...ROUTE, onRequest: this.#expectOurs })
   }
 
   /** Before the body is read. */
-  readonly #expectOurs = async ({ raw }: FastifyRequest): Promise<void> => this.pages.expectOurs(raw)
+  readonly #expectOurs = async ({ raw }: HttpRequest): Promise<void> => this.pages.expectOurs(raw)
 
-  async #begin(request: FastifyRequest, reply: FastifyReply, token?: Secret): Promise<PanelExchange> {
+  async #begin(request: HttpRequest, reply: HttpReply, token?: Secret): Promise<PanelExchange> {
     const { controlPanel, intake, trace } = this.#services
     const connection = `http ${connectionOf(request).name}`
     const session = this.pages.sessionOf(request.raw)
@@ -112,23 +114,23 @@ export class PanelRoutes {
   }
 }
 
-function send(reply: FastifyReply, answer: object | undefined): FastifyReply {
+function send(reply: HttpReply, answer: object | undefined): HttpReply {
   return answer === undefined ? reply.code(204).send() : sendJson(reply, 200, answer)
 }
 
 /** The reason and the facts, as the contract has them in its errors. */
 function sendPanelError(
-  reply: FastifyReply,
+  reply: HttpReply,
   { status, reason, message, metadata = {}, retryAfterSeconds }: HttpError,
-): FastifyReply {
+): HttpReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const known = reason ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT')
   return sendJson(reply, status, { reason: known, message, metadata })
 }
 
-const ROUTE = { config: { sendError: sendPanelError } } as const
+const ROUTE = { sendError: sendPanelError }
 /** A span of hours says nothing. */
-const LASTING_ROUTE = { config: { ...ROUTE.config, tracing: 'none' }, exposeHeadRoute: false } as const
+const LASTING_ROUTE = { ...ROUTE, tracing: 'none', answersHead: false } as const
 
 /** Length of the longest text in a body, in characters. A password can be that long. */
 const TEXT_LENGTH_MAX = 1_024

@@ -1,6 +1,8 @@
 /** The routes of application credentials, as Keystone has them. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import type { HttpRequest } from '../../base/http/exchange.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import { Secret } from '../../base/secret.ts'
 import { readTime, TIME_RANGE, type WrittenTime } from '../../base/written-time.ts'
 import type { ApplicationCredentialRecord } from '../../usecases/administration/returned-records.ts'
@@ -22,23 +24,15 @@ interface CredentialRoutes {
   readonly current: () => CredentialServices
   readonly bodies: JsonBodies
   /** Waits for the turn of a request that changes something. */
-  readonly inTurn: (request: FastifyRequest) => Promise<void>
+  readonly inTurn: (request: HttpRequest) => Promise<void>
   readonly site: () => Site
-}
-
-interface OfUser {
-  readonly Params: { readonly user: string }
-}
-
-interface OfCredential {
-  readonly Params: { readonly user: string; readonly id: string }
 }
 
 const PATH = '/identity/v3/users/:user/application_credentials'
 const RULES = '/identity/v3/users/:user/access_rules'
 
 export function addCredentialRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   { current, bodies, inTurn, site }: CredentialRoutes,
 ): void {
   const urlOf = (userId: string, end: string) => `${site().identityUrl}/v3/users/${userId}/${end}`
@@ -54,19 +48,23 @@ export function addCredentialRoutes(
     ...(secret && { secret: secret.reveal() }),
     links: { self: urlOf(credential.userId, `application_credentials/${credential.id}`) },
   })
-  const questionAbout = (request: FastifyRequest<OfUser>) => ({
+  const questionAbout = (request: HttpRequest) => ({
     ...questionOf(request),
-    userId: request.params.user,
+    userId: request.params.user ?? '',
   })
 
-  server.post<OfUser>(PATH, { config: { ownTrace: false } }, async (request, reply) => {
-    await inTurn(request)
-    const { credential, secret } = await createCredential(current(), questionAbout(request), (held) =>
-      bodies.read(request, (body) => readWish(body, held)),
-    )
-    return sendJson(reply, 201, { application_credential: shown(credential, secret) })
-  })
-  server.get<OfUser>(PATH, async (request, reply) => {
+  routes.post(
+    PATH,
+    async (request, reply) => {
+      await inTurn(request)
+      const { credential, secret } = await createCredential(current(), questionAbout(request), (held) =>
+        bodies.read(request, (body) => readWish(body, held)),
+      )
+      return sendJson(reply, 201, { application_credential: shown(credential, secret) })
+    },
+    { ownTrace: false },
+  )
+  routes.get(PATH, async (request, reply) => {
     const { user, found } = await listCredentials(current(), questionAbout(request))
     // As Keystone's clients look for one by its name.
     const { name } = request.query as { readonly name?: unknown }
@@ -76,20 +74,20 @@ export function addCredentialRoutes(
       links: { self: urlOf(user.id, 'application_credentials'), previous: null, next: null },
     })
   })
-  server.get<OfCredential>(`${PATH}/:id`, async (request, reply) => {
-    const credential = await getCredential(current(), questionAbout(request), request.params.id)
+  routes.get(`${PATH}/:id`, async (request, reply) => {
+    const credential = await getCredential(current(), questionAbout(request), request.params.id ?? '')
     return sendJson(reply, 200, { application_credential: shown(credential) })
   })
-  server.delete<OfCredential>(`${PATH}/:id`, async (request, reply) => {
+  routes.delete(`${PATH}/:id`, async (request, reply) => {
     await inTurn(request)
-    await deleteCredential(current(), questionAbout(request), request.params.id)
+    await deleteCredential(current(), questionAbout(request), request.params.id ?? '')
     return reply.code(204).send()
   })
 
   // There are no access rules here, and clients look for some before they make a credential.
-  server.get<OfUser>(RULES, async (request, reply) => {
+  routes.get(RULES, async (request, reply) => {
     const { user } = await authenticate(current(), questionOf(request), 'scoped')
-    if (user.id !== request.params.user) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
+    if (user.id !== (request.params.user ?? '')) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
     const links = { self: urlOf(user.id, 'access_rules'), previous: null, next: null }
     return sendJson(reply, 200, { access_rules: [], links })
   })

@@ -1,6 +1,8 @@
 /** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
+import type { HttpReply, HttpRequest } from '../../base/http/exchange.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import { whereabouts } from '../../base/ip-address.ts'
 import { connectionOf } from '../../base/net/http-request.ts'
 import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
@@ -35,7 +37,7 @@ export interface IdentityOptions {
 
 /** @param site a function, because the addresses are known only when the server listens */
 export async function addIdentityRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: PerCall<Authenticating & Clocked & Pick<CredentialServices, 'changeRates'>> &
     Admitting &
     LoginTracing,
@@ -49,14 +51,14 @@ export async function addIdentityRoutes(
     applicationCredentials: settings.applicationCredentials,
     defaultDomain,
   }
-  const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
+  const catalogFor = (request: HttpRequest, { token }: Pick<IdentityToken, 'token'>) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
   /** Logins and revocations begin a few at a time. The caller is known by the call alone. */
-  const inTurn = (request: FastifyRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
+  const inTurn = (request: HttpRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
   const bodies = new JsonBodies(services.turns)
-  addDiscovery(server, site)
-  server.post('/identity/v3/auth/tokens', async (request, reply) => {
+  addDiscovery(routes, site)
+  routes.post('/identity/v3/auth/tokens', async (request, reply) => {
     const { clientAddress } = request
     const login = await bodies.read(request, (body) => readLogin(body, compatibility))
     const from = { protocol: 'http', address: whereabouts(clientAddress) } as const
@@ -79,28 +81,28 @@ export async function addIdentityRoutes(
     return sendJson(reply, 201, tokenBody(issued, catalogFor(request, issued)))
   })
   // This route answers HEAD too, without a body.
-  server.get('/identity/v3/auth/tokens', async (request, reply) => {
+  routes.get('/identity/v3/auth/tokens', async (request, reply) => {
     const question = { ...questionOf(request), acceptExpired: allowsExpired(request) }
     const token = await validate(current(), question)
-    reply.header('x-subject-token', question.subject)
+    reply.header('x-subject-token', question.subject ?? '')
     return sendJson(reply, 200, tokenBody(token, catalogFor(request, token)))
   })
-  server.delete('/identity/v3/auth/tokens', async (request, reply) => {
+  routes.delete('/identity/v3/auth/tokens', async (request, reply) => {
     await inTurn(request)
     await revokeSubject(current(), questionOf(request))
     traceRevoked(services, { protocol: 'http', address: whereabouts(request.clientAddress) }, request.id)
     return reply.code(204).send()
   })
 
-  server.get('/identity/v3/auth/catalog', async (request, reply) => {
+  routes.get('/identity/v3/auth/catalog', async (request, reply) => {
     const { token } = await authenticate(current(), questionOf(request), 'scoped')
     const links = { self: `${site().identityUrl}/v3/auth/catalog` }
     return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
-  if (listScopes) (await import('./scope-routes.ts')).addScopeRoutes(server, current, site, defaultDomain)
+  if (listScopes) (await import('./scope-routes.ts')).addScopeRoutes(routes, current, site, defaultDomain)
   if (settings.applicationCredentials) {
     const { addCredentialRoutes } = await import('./application-credential-routes.ts')
-    addCredentialRoutes(server, { current, bodies, inTurn, site })
+    addCredentialRoutes(routes, { current, bodies, inTurn, site })
   }
 }
 
@@ -119,15 +121,15 @@ function userIn(method: Login['method']): ReferenceInAccount | undefined {
     : undefined
 }
 
-function addDiscovery(server: FastifyInstance, site: () => Site): void {
-  const versions = async (_request: FastifyRequest, reply: FastifyReply) => {
+function addDiscovery(routes: HttpRoutes, site: () => Site): void {
+  const versions = async (_request: HttpRequest, reply: HttpReply) => {
     reply.header('location', `${site().identityUrl}/v3/`)
     return sendJson(reply, 300, { versions: { values: [versionDocument(site())] } })
   }
   // Keystone answers at the bare host too, where some clients begin.
-  server.get('/', versions)
-  server.get('/identity', versions)
-  server.get('/identity/v3', async (_request, reply) =>
+  routes.get('/', versions)
+  routes.get('/identity', versions)
+  routes.get('/identity/v3', async (_request, reply) =>
     sendJson(reply, 200, { version: versionDocument(site()) }),
   )
 }
@@ -137,7 +139,7 @@ function catalogOf({ catalog }: Site, token: IdentityToken['token']): readonly C
 }
 
 /** Whether the query asks for expired tokens too. It reads the boolean as Keystone does. */
-function allowsExpired(request: FastifyRequest): boolean {
+function allowsExpired(request: HttpRequest): boolean {
   const { allow_expired: value } = request.query as { readonly allow_expired?: unknown }
   return typeof value === 'string' && /^(1|t|true|on|y|yes)$/i.test(value)
 }

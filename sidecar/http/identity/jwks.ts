@@ -4,9 +4,9 @@
  * know it before it signs.
  */
 import { hash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import type { Authority } from '../../authority/authority.ts'
 import type { PublicKey } from '../../authority/keys.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import { sendIfChanged } from '../etag.ts'
 
 /**
@@ -20,12 +20,12 @@ const CACHE_CONTROL = `public, max-age=${MAX_AGE_SECONDS}, must-revalidate`
 
 /** Needs no credential: the keys verify tokens, and make none. */
 export function addJwksRoute(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   { authority }: { readonly authority: Authority },
   path: string,
 ): void {
   // This route answers HEAD too, without a body.
-  server.get(path, async ({ headers }, reply) => {
+  routes.get(path, ({ headers }, reply) => {
     const body = Buffer.from(JSON.stringify({ keys: authority.publicKeys().map(jwkOf) }))
     // Unlike other responses of this server, this one does not depend on a token.
     reply

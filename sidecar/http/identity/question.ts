@@ -1,10 +1,10 @@
 /** The requester at the identity endpoint, the address, and the token in question. */
-import type { FastifyRequest } from 'fastify'
+import type { HttpRequest } from '../../base/http/exchange.ts'
 import { connectionOf, headersOf } from '../../base/net/http-request.ts'
 import type { TokenQuestion } from '../../usecases/identity/subject-token.ts'
 
 /** The question about the token of a request. */
-export function questionOf(request: FastifyRequest): TokenQuestion {
+export function questionOf(request: HttpRequest): TokenQuestion {
   const subjects = request.raw.headersDistinct['x-subject-token']
   return {
     headers: headersOf(request),

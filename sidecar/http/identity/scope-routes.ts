@@ -2,8 +2,10 @@
  * The routes that list the scopes a user can get tokens for, as Keystone's clients ask before they choose
  * one; and what clients look up by id or by name: the user, their projects and their account, and regions.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+
 import { callError } from '../../base/call-error.ts'
+import type { HttpRequest } from '../../base/http/exchange.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import type {
   AccountRecord,
   ProjectRecord,
@@ -25,38 +27,34 @@ import { questionOf } from './question.ts'
  * @param defaultDomain account that is meant by the id of Keystone's default domain
  */
 export function addScopeRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   current: () => IdentityServices,
   site: () => Site,
   defaultDomain: string | undefined,
 ): void {
   const forms = new Forms(site)
   const questions = new Questions(current, forms)
-  server.get('/identity/v3/auth/projects', async (request, reply) =>
+  routes.get('/identity/v3/auth/projects', async (request, reply) =>
     sendJson(reply, 200, await questions.projects(request, 'auth/projects')),
   )
   // `openstack project list --my-projects` asks here.
-  server.get<ById>('/identity/v3/users/:id/projects', async (request, reply) => {
-    const { id } = request.params
+  routes.get('/identity/v3/users/:id/projects', async (request, reply) => {
+    const { id = '' } = request.params
     return sendJson(reply, 200, await questions.projects(request, `users/${id}/projects`, id))
   })
-  server.get('/identity/v3/auth/domains', async (request, reply) => {
+  routes.get('/identity/v3/auth/domains', async (request, reply) => {
     const { user, administration } = await questions.requester(request)
     const found = (await accountsFor(administration, user)).map((account) => forms.account(account))
     return sendJson(reply, 200, forms.list('domains', 'auth/domains', found))
   })
-  addProjectLookUps(server, questions)
-  addOtherLookUps(server, questions, forms, site, defaultDomain)
+  addProjectLookUps(routes, questions)
+  addOtherLookUps(routes, questions, forms, site, defaultDomain)
 }
 
-interface ById {
-  readonly Params: { readonly id: string }
-}
-
-function addProjectLookUps(server: FastifyInstance, questions: Questions): void {
+function addProjectLookUps(routes: HttpRoutes, questions: Questions): void {
   // Clients ask for all projects first. Where they may not, as with Keystone, they ask for their own. A name
   // is looked for among those.
-  server.get('/identity/v3/projects', async (request, reply) => {
+  routes.get('/identity/v3/projects', async (request, reply) => {
     const { name, domain_id: domainId } = request.query as Readonly<Record<string, unknown>>
     if (typeof name !== 'string') {
       await questions.requester(request)
@@ -69,7 +67,7 @@ function addProjectLookUps(server: FastifyInstance, questions: Questions): void 
     return sendJson(reply, 200, { ...own, projects: found })
   })
   // For one that the user cannot get tokens for, the answer is that of one that does not exist.
-  server.get<ById>('/identity/v3/projects/:id', async (request, reply) => {
+  routes.get('/identity/v3/projects/:id', async (request, reply) => {
     const { projects } = await questions.projects(request, 'projects')
     const project = projects.find(({ id }) => id === request.params.id)
     if (project === undefined) throw callError('NOT_FOUND', { what: 'such project of this user' })
@@ -78,33 +76,33 @@ function addProjectLookUps(server: FastifyInstance, questions: Questions): void 
 }
 
 function addOtherLookUps(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   questions: Questions,
   forms: Forms,
   site: () => Site,
   defaultDomain: string | undefined,
 ): void {
-  server.get<ById>('/identity/v3/domains/:id', async (request, reply) => {
+  routes.get('/identity/v3/domains/:id', async (request, reply) => {
     const { user, administration } = await questions.requester(request)
     const account = await accountOf(administration, user)
-    const { id } = request.params
+    const { id = '' } = request.params
     const isDefault = id === KEYSTONE_DEFAULT.id && account.account === defaultDomain
     if (id !== account.id && !isDefault)
       throw callError('NOT_ADMINISTRATOR', { who: 'a user of that account' })
     return sendJson(reply, 200, { domain: forms.account(account) })
   })
-  server.get<ById>('/identity/v3/users/:id', async (request, reply) => {
+  routes.get('/identity/v3/users/:id', async (request, reply) => {
     const { user, administration } = await questions.requester(request)
     if (request.params.id !== user.id) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
     const { id: accountId } = await accountOf(administration, user)
     return sendJson(reply, 200, { user: forms.user(user, accountId) })
   })
-  server.get('/identity/v3/regions', async (request, reply) => {
+  routes.get('/identity/v3/regions', async (request, reply) => {
     await questions.requester(request)
     const regions = site().regions.map((id) => forms.region(id))
     return sendJson(reply, 200, forms.list('regions', 'regions', regions))
   })
-  server.get<ById>('/identity/v3/regions/:id', async (request, reply) => {
+  routes.get('/identity/v3/regions/:id', async (request, reply) => {
     await questions.requester(request)
     const region = site().regions.find((each) => each === request.params.id)
     if (region === undefined) throw callError('NOT_FOUND', { what: 'such region' })
@@ -122,14 +120,14 @@ class Questions {
     this.#forms = forms
   }
 
-  async requester(request: FastifyRequest) {
+  async requester(request: HttpRequest) {
     const services = this.#current()
     const { user } = await authenticate(services, questionOf(request))
     return { user, administration: services.administration }
   }
 
   /** @param path of the list @param userId whose they are; default: the requester's */
-  async projects(request: FastifyRequest, path: string, userId?: string) {
+  async projects(request: HttpRequest, path: string, userId?: string) {
     const { user, administration } = await this.requester(request)
     if (userId !== undefined && userId !== user.id) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
     const { id } = await accountOf(administration, user)

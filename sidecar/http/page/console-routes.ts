@@ -3,13 +3,14 @@
  * force for it. A caller that may call `GetMatrix` over HTTP may have the rules.
  */
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { HttpError, HttpReply, HttpRequest } from '../../base/http/exchange.ts'
+import type { HttpRoutes } from '../../base/http/http-routes.ts'
 import { pageFile } from '../../base/package.ts'
 import type { Admitting, Ruled } from '../../usecases/capabilities.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
 import { sendIfChanged } from '../etag.ts'
 import { PAGE } from '../host-header.ts'
-import { type HttpError, sendError } from '../http-error.ts'
+import { sendError } from '../http-error.ts'
 import { sendJson } from '../json.ts'
 
 export interface ConsoleOptions extends Pick<Admission, 'callersOnly'> {
@@ -59,7 +60,7 @@ const NEVER_ASKS = 'public, max-age=31536000, immutable'
 
 /** @param sessionOf absent: logins are off @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
-  server: FastifyInstance,
+  routes: HttpRoutes,
   services: Ruled & Admitting,
   { verify, callersOnly }: ConsoleOptions,
   sessionOf: Admission['sessionOf'],
@@ -69,22 +70,23 @@ export function addConsoleRoutes(
   const options = { verify, controlPanel: services.controlPanel !== undefined }
   const page = pageFile('index.html')
   const version = hash('sha256', page, 'base64url')
-  server.addHook('onRequest', async (request, reply) => {
-    if (isBrowserAtRoot(request)) return reply.headers({ ...HEADERS, vary: 'Accept' }).redirect(PAGE, 302)
+  routes.before((request, reply) => {
+    if (!isBrowserAtRoot(request)) return false
+    reply.headers({ ...HEADERS, vary: 'Accept' }).redirect(PAGE, 302)
+    return true
   })
-  server.get(PAGE, async ({ raw, headers }, reply) => {
+  routes.get(PAGE, ({ raw, headers }, reply) => {
     // The server ignores the slash at the end, and a browser does not.
     if (!(raw.url ?? '').split('?')[0]?.endsWith('/')) return reply.redirect(PAGE, 308)
     prepared(reply, ASKS, 'text/html; charset=utf-8')
     return sendIfChanged(reply, page, version, headers['if-none-match'])
   })
   // Before anything else, so that no other client learns whether they have the newest.
-  const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly, sessionOf })
-  const refuse = (reply: FastifyReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
-  server.get(
+  const onRequest = (request: HttpRequest) => expectCaller(services, request, { callersOnly, sessionOf })
+  const refuse = (reply: HttpReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
+  routes.get(
     `${PAGE}rules.json`,
-    { onRequest, config: { sendError: refuse, ownTrace: true } },
-    async ({ headers }, reply) => {
+    ({ headers }, reply) => {
       const { matrix, engine } = rules
       if (matrix === undefined) return notFound(reply)
       prepared(reply, ASKS, 'application/json')
@@ -94,8 +96,9 @@ export function addConsoleRoutes(
       const version = [engine.rulesDigest, options.verify, options.controlPanel].join(' ')
       return sendIfChanged(reply, body, version, headers['if-none-match'])
     },
+    { onRequest, sendError: refuse, ownTrace: true },
   )
-  server.get<{ Params: { name: string } }>(`${PAGE}assets/:name`, async ({ params: { name } }, reply) => {
+  routes.get(`${PAGE}assets/:name`, ({ params: { name = '' } }, reply) => {
     const [, ending = ''] = ASSET.exec(name) ?? []
     const file = ending === '' ? undefined : fileOf(name)
     if (file === undefined) return notFound(reply)
@@ -107,29 +110,29 @@ export function addConsoleRoutes(
  * Whether a browser opened the bare address of the server. Only browsers ask for HTML; at the same path
  * Keystone's clients look for the versions of the identity endpoint.
  */
-function isBrowserAtRoot({ method, url, headers: { accept = '' } }: FastifyRequest): boolean {
+function isBrowserAtRoot({ method, url, headers: { accept = '' } }: HttpRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   return /^\/(\?|$)/.test(url) && /(^|,)\s*text\/html\s*(,|$)/i.test(accept)
 }
 
 /** Unlike other answers of this server, these do not depend on a token. */
-function prepared(reply: FastifyReply, caching: string, type: string): FastifyReply {
+function prepared(reply: HttpReply, caching: string, type: string): HttpReply {
   reply.removeHeader('vary')
   return reply.headers({ ...HEADERS, 'cache-control': caching, 'content-type': type })
 }
 
 /** For the page: the message, and whether users can log in. */
 function sendRefusal(
-  reply: FastifyReply,
+  reply: HttpReply,
   { status, reason, message, retryAfterSeconds }: HttpError,
   controlPanel: boolean,
-): FastifyReply {
+): HttpReply {
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   return sendJson(reply, status, { reason, message, controlPanel })
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
+function notFound(reply: HttpReply): HttpReply {
   return sendError(reply, { status: 404, message: 'there is no such path' }, '')
 }
 

@@ -1,13 +1,16 @@
 /**
- * The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the
- * sidecar's own before it.
+ * The service over HTTP, on a server as the sidecar's HTTP listener has it, with TLS too.
  */
 import { readFileSync } from 'node:fs'
-import Fastify, { type FastifyServerFactory } from 'fastify'
+import { createServer } from 'node:http'
+import type { HttpReply } from '../../../../sidecar/base/http/exchange.ts'
+import { HttpRoutes } from '../../../../sidecar/base/http/http-routes.ts'
+import { originForm } from '../../../../sidecar/base/net/http-request.ts'
 import { Reports } from '../../../../sidecar/base/net/reports.ts'
 import { Turns } from '../../../../sidecar/base/turns.ts'
 import { Bounds } from '../../../../sidecar/http/bounds.ts'
 import { ContractRoutes } from '../../../../sidecar/http/contract-routes.ts'
+import { Dispatcher } from '../../../../sidecar/http/dispatcher.ts'
 import { SecureServers } from '../../../../sidecar/http/secure.ts'
 import { ContractCalls } from '../../../../sidecar/transports/connect/contract-calls.ts'
 import { Descriptors } from '../../../../sidecar/transports/connect/json-codec.ts'
@@ -39,13 +42,17 @@ export async function serveOverHttp(
       refuse: (_code, connection) => connection.destroy(),
       answer: () => ({ status: 400, headers: {}, body: '' }),
     })
-  const serverFactory: FastifyServerFactory | undefined = secure && ((handle) => secure.create(handle))
-  const server = Fastify({ ...(serverFactory && { serverFactory }) })
-  const bounds = new Bounds(new Reports(() => {}), server)
-  server.addHook('onRequest', (request, reply, next) => {
-    bounds.problem(request, reply)
-    next()
+  const bounds = new Bounds(new Reports(() => {}))
+  const served = new HttpRoutes()
+  const fail = (_request: unknown, reply: HttpReply) => reply.code(500).send()
+  const dispatcher = new Dispatcher(served, {
+    ...{ bounds, urlOf: originForm, idOf: () => '', fieldsOf: () => [], addressOf: () => undefined },
+    admit: (request, reply) => bounds.problem(request, reply) === undefined,
+    // As the sidecar's server answers what no route does.
+    unknown: ({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send(),
+    ...{ unreadable: fail, leave: fail, fail: (_error, request, reply) => fail(request, reply) },
   })
+  const server = secure?.create(dispatcher.begin) ?? createServer(dispatcher.begin)
   const calls = new ContractCalls(ownMethods(methods), {
     maxMessageBytes,
     bounds: DEFAULT_LIMITS,
@@ -59,9 +66,7 @@ export async function serveOverHttp(
     traced: false,
     document: () => readFileSync(descriptors),
   })
-  await routes.addTo(server, { mayLast: (request) => secure?.letLast(request) })
-  // As the sidecar's server answers what no route does.
-  server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())
+  routes.addTo(served, { mayLast: (request) => secure?.letLast(request) })
   const { port } = await bounds.listen(server, '127.0.0.1:0')
   return port
 }
