@@ -3,6 +3,7 @@ import type { Suite } from '../harness/suite.ts'
 import { changesSuite } from './changes.ts'
 import { clientsSuite } from './clients.ts'
 import { distanceSuite } from './distance.ts'
+import { doorsSuite } from './doors.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
@@ -37,6 +38,7 @@ export const suites: readonly Suite[] = [
   issueSuite,
   upstreamSuite,
   egressSuite,
+  doorsSuite,
   extAuthzSuite,
   signalsSuite,
   swapSuite,
