@@ -45,8 +45,11 @@ export class Bounds {
   readonly #connections: HttpConnections
   readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
   readonly #reports: Reports
-  /** The carriers of requests that began in this turn of the event loop. */
-  readonly #begun = new Set<object>()
+  /** The carrier of the request that began last, while the bytes that brought it are read. */
+  #begun: object | undefined
+  readonly #forget = () => {
+    this.#begun = undefined
+  }
 
   constructor(reports: Reports, connectionsMax = CONNECTIONS_MAX) {
     this.#reports = reports
@@ -65,14 +68,14 @@ export class Bounds {
   }
 
   /**
-   * Begins the work on a request: in the next turn of the event loop, where its connection has begun another
-   * one in this turn. So others do not wait for all that a client has sent at once.
+   * Begins the work on a request: in the next turn of the event loop, where the same bytes of its connection
+   * have begun another one. So others do not wait for all that a client has sent at once.
    */
   begin(request: IncomingMessage, work: () => void): void {
     const carrier = carrierOf(request)
-    if (this.#begun.has(carrier)) return void setImmediate(work)
-    if (this.#begun.size === 0) setImmediate(() => this.#begun.clear())
-    this.#begun.add(carrier)
+    if (this.#begun === carrier) return void setImmediate(work)
+    if (this.#begun === undefined) process.nextTick(this.#forget)
+    this.#begun = carrier
     work()
   }
 

@@ -2,7 +2,7 @@
  * The routes of the contract: each call is passed on as it arrived, with the header fields of every answer.
  * Pages of listed origins may make calls, and no others.
  */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpReply, HttpRequest } from '../base/http/exchange.ts'
 import type { HttpRoutes } from '../base/http/http-routes.ts'
 import type { IpAddress } from '../base/ip-address.ts'
@@ -16,7 +16,8 @@ export interface Calls {
     exchange: {
       readonly request: IncomingMessage
       readonly response: ServerResponse
-      readonly headers: OutgoingHttpHeaders
+      /** Of every answer: names in small letters and values, in turn. */
+      readonly fields: readonly string[]
       readonly address: IpAddress | undefined
       readonly requestId: string
       /** SHA-256 of the secret of its session; `undefined`: it has none. */
@@ -108,7 +109,7 @@ export class ContractRoutes {
       calls.answer(pathOf(request), {
         request: raw,
         response: reply.raw,
-        headers: reply.getHeaders(),
+        fields: reply.fields,
         address: request.clientAddress,
         requestId: id,
         session: sessionOf?.(raw),

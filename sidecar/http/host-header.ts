@@ -2,6 +2,7 @@
 
 import type { HttpError, HttpRequest } from '../base/http/exchange.ts'
 import { lacksHost } from '../base/net/early-refusals.ts'
+import { isRepeated } from '../base/net/http-request.ts'
 import type { ContractRoutes } from './contract-routes.ts'
 
 /** Where the page is. Its links are relative, so it ends with a slash. */
@@ -31,8 +32,7 @@ export function hostProblem(
   options: OriginOptions,
 ): HttpError | undefined {
   // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
-  if (lacksHost(raw) || (raw.headersDistinct.host?.length ?? 0) > 1)
-    return { status: 400, message: 'expected one Host header' }
+  if (lacksHost(raw) || isRepeated(raw, 'host')) return { status: 400, message: 'expected one Host header' }
   const { origin, host = '' } = headers
   // The host first: one that is not ours may not be a host at all, and makes no URL.
   if (

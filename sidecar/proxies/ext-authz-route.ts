@@ -9,7 +9,7 @@ import type { HttpRequest } from '../base/http/exchange.ts'
 import { EVERY_METHOD, type HttpRoutes } from '../base/http/http-routes.ts'
 import { ipAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
-import { connectionOf, headersOf } from '../base/net/http-request.ts'
+import { connectionOf, headersOf, isRepeated } from '../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../base/request-id.ts'
 import { METHOD_OVERRIDES } from '../rules/routes/overrides.ts'
 import { listenerOf } from '../usecases/call-tracing.ts'
@@ -138,7 +138,7 @@ function okAnswer({ set, removed }: HeaderChanges, { routes }: Ruled): ProxyAnsw
 
 /** A repeated Host counts as none. HTTP/2 has `:authority` in its place. */
 function hostOf({ raw, headers }: HttpRequest): string | undefined {
-  return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
+  return isRepeated(raw, 'host') ? undefined : headers.host
 }
 
 /** Of a route about which the operator says nothing, because the configuration has routes. */

@@ -17,9 +17,8 @@ export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {
  */
 function sendProxyAnswer(reply: HttpReply, { status, headers, body }: ProxyAnswer): void {
   const { raw } = reply
-  const fields: string[] = []
-  for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (!headers.some(([own]) => own === name)) fields.push(name, String(value))
+  for (const [name] of headers) reply.removeHeader(name)
+  const fields = [...reply.fields]
   for (const [name, value] of headers) fields.push(name, value)
   fields.push('content-length', String(Buffer.byteLength(body)))
   raw.writeHead(status, fields)

@@ -59,7 +59,7 @@ const calls = new ContractCalls(METHODS, {
 })
 const server = createServer((request, response) =>
   calls.answer(request.url ?? '', {
-    ...{ request, response, headers: {}, address: undefined, requestId: '' },
+    ...{ request, response, fields: [], address: undefined, requestId: '' },
     mayLast: () => {},
   }),
 )

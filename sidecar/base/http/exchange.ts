@@ -1,5 +1,5 @@
 /** A request and its reply, as routes see them: the same for HTTP/1.1 and HTTP/2. */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ParsedUrlQuery, parse } from 'node:querystring'
 import type { Readable } from 'node:stream'
 import type { CallErrorReason } from '../call-error.ts'
@@ -140,11 +140,9 @@ export class HttpReply {
     return at < 0 ? undefined : this.#fields[at + 1]
   }
 
-  getHeaders(): OutgoingHttpHeaders {
-    const headers: OutgoingHttpHeaders = {}
-    for (let at = 0; at < this.#fields.length; at += 2)
-      headers[this.#fields[at] as string] = this.#fields[at + 1]
-    return headers
+  /** The headers so far: names in small letters and values, in turn. */
+  get fields(): readonly string[] {
+    return this.#fields
   }
 
   /** Sends head and body. The head has the length of the body, also where HEAD asks for no body. */

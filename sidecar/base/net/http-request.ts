@@ -49,6 +49,29 @@ export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>):
   return connection
 }
 
+/**
+ * Every value of a header. Node collects the values of all headers at the first look at one, so it is not
+ * asked for a header that is absent.
+ *
+ * @param name in small letters
+ */
+export function valuesOf(
+  request: Pick<IncomingMessage, 'headers' | 'headersDistinct'>,
+  name: string,
+): readonly string[] {
+  return request.headers[name] === undefined ? [] : (request.headersDistinct[name] ?? [])
+}
+
+/** Whether a header came more than once. @param name in small letters */
+export function isRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): boolean {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const field = rawHeaders[at] as string
+    if (field.length === name.length && field.toLowerCase() === name) count++
+  }
+  return count > 1
+}
+
 /** Every header with each of its values. */
 export function headersOf({ raw }: Pick<Received, 'raw'>): [name: string, values: string[]][] {
   const { headersDistinct } = raw

@@ -39,7 +39,9 @@ export function lingerAfter(
 ): void {
   const { socket } = request
   // Where nothing has read the body, Node drops it in its own listener, and at full speed.
-  response.prependOnceListener('finish', () => discard(request as IncomingMessage))
+  response.prependOnceListener('finish', () => {
+    if (!request.complete) discard(request as IncomingMessage)
+  })
   // Node calls this after the last answer of a connection.
   socket.destroySoon = () => {
     if (request.complete) Socket.prototype.destroySoon.call(socket)

@@ -79,9 +79,10 @@ export class ContractCalls {
     const form = formOf(exchange.request.headers)
     const served = this.#served.get(path)
     if (form === undefined || (served !== undefined && !fits(served, form)))
-      refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, this.#settings, {
-        'accept-post': typesFor(served),
-      })
+      refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, this.#settings, [
+        'accept-post',
+        typesFor(served),
+      ])
     else if (form.enveloped && !isUncoded(exchange.request))
       refuse(exchange, 415, 'Content-Encoding: expected none around a stream of messages', this.#settings)
     else if (served === undefined) this.#refuseUnknown(exchange, form)

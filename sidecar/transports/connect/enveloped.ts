@@ -185,10 +185,10 @@ export class EnvelopedCall extends LiveCall {
   }
 
   #send(bytes: Buffer, first: boolean): void {
-    const { response, headers } = this.#exchange
+    const { response, fields } = this.#exchange
     // A request that took too long has its answer.
     if (response.writableEnded || (first && response.headersSent)) return
-    if (first) response.writeHead(200, { ...headers, 'content-type': this.#form.contentType })
+    if (first) response.writeHead(200, [...fields, 'content-type', this.#form.contentType])
     const hasRoom = response.write(this.#form.base64 ? bytes.toString('base64') : bytes)
     if (!hasRoom) this.#awaitReader()
   }

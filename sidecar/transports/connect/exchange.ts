@@ -1,10 +1,10 @@
 /** A request of HTTP with its answer: the common part of calls over HTTP in all protocols. */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { LimitFunction } from 'p-limit'
 import type { IpAddress } from '../../base/ip-address.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Budget } from '../../base/net/buffer-budget.ts'
-import { carrierOf } from '../../base/net/http-request.ts'
+import { carrierOf, valuesOf } from '../../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
 import {
   type CallContext,
@@ -19,8 +19,8 @@ import type { Descriptors, JsonCodec } from './json-codec.ts'
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Header fields of every answer. */
-  readonly headers: OutgoingHttpHeaders
+  /** Header fields of every answer: names in small letters and values, in turn. */
+  readonly fields: readonly string[]
   /** Of the client; `undefined`: none is known. */
   readonly address: IpAddress | undefined
   readonly requestId: string
@@ -68,7 +68,7 @@ export class HttpContext implements CallContext {
   }
 
   metadata(name: string): readonly string[] {
-    return this.#request.headersDistinct[name] ?? []
+    return valuesOf(this.#request, name)
   }
 }
 

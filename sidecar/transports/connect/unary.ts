@@ -2,7 +2,6 @@
  * Connect's call with one message: the body is the request, and the answer is the response or an error in
  * JSON.
  */
-import type { OutgoingHttpHeaders } from 'node:http'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
@@ -175,7 +174,7 @@ class ConnectUnary {
 }
 
 function send(
-  { response, headers }: Exchange,
+  { response, fields }: Exchange,
   status: number,
   contentType: string,
   body: Buffer | string,
@@ -184,7 +183,7 @@ function send(
   // A request that took too long has its answer, and Node throws where it gets another one.
   if (response.headersSent) return
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  response.writeHead(status, { ...headers, 'content-type': contentType, 'content-length': length })
+  response.writeHead(status, [...fields, 'content-type', contentType, 'content-length', String(length)])
   // Node sends a text together with the header fields, in one write.
   response.end(body)
   if (response.writableLength > 0) response.once('close', awaitReader(response, readerMs))
@@ -197,7 +196,7 @@ export function sendError(
   { descriptors, readerMs }: Settings,
   http = httpStatusOf(status),
 ): void {
-  const more = status.code === STATUS.UNAUTHENTICATED ? { 'www-authenticate': 'Bearer' } : {}
+  const more = status.code === STATUS.UNAUTHENTICATED ? ['www-authenticate', 'Bearer'] : []
   const body = JSON.stringify(errorOf(status, descriptors))
   send(leaving(exchange, more), http, 'application/json', body, readerMs)
 }
@@ -208,16 +207,16 @@ export function refuse(
   http: number,
   message: string,
   { readerMs }: Settings,
-  more: OutgoingHttpHeaders = {},
+  more: readonly string[] = [],
 ): void {
   send(leaving(exchange, more), http, 'text/plain', `${message}\n`, readerMs)
 }
 
 /** The exchange without the rest of its request. */
-function leaving(exchange: Exchange, more: OutgoingHttpHeaders): Exchange {
-  const { request, headers } = exchange
+function leaving(exchange: Exchange, more: readonly string[]): Exchange {
+  const { request, fields } = exchange
   discard(request)
   // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
-  const last = !request.complete && request.httpVersionMajor === 1 ? { connection: 'close' } : {}
-  return { ...exchange, headers: { ...headers, ...last, ...more } }
+  const last = !request.complete && request.httpVersionMajor === 1 ? ['connection', 'close'] : []
+  return { ...exchange, fields: [...fields, ...last, ...more] }
 }
