@@ -89,7 +89,7 @@ async function measure(size: Size, door: Door, engine: Engine): Promise<Row> {
   return cpuRow({ id, what, method: METHOD }, samples.door, 'a constant answer', samples.constant)
 }
 
-export async function doorsOf(engine: Engine, server: Door['server']): Promise<Door[]> {
+async function doorsOf(engine: Engine, server: Door['server']): Promise<Door[]> {
   const { ready } = server
   const headers = { host: ready.http, 'content-type': 'application/json' }
   const questions = cellQuestions(engine)

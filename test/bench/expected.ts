@@ -184,6 +184,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'doors',
+    {
+      // Every cell as JSON, in AuthZEN and at `/authorize`, and one token.
+      answersChecked: 90 + 90 + 90 + 1,
+      compared: ['json', 'authzen', 'identity', 'authorize'],
+      alone: [],
+      timed: ['json', 'authzen', 'identity', 'authorize'],
+    },
+  ],
+  [
     'ext-authz',
     {
       // Every cell of the kinds that `Issue` gives, asked in both ways.
