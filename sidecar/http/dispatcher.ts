@@ -53,7 +53,7 @@ export class Dispatcher {
 
   /** Listens for the requests of a server. */
   readonly begin = (raw: IncomingMessage, response: ServerResponse): void => {
-    const { urlOf, idOf, fieldsOf, addressOf, unreadable, trace, admit, bounds, fail, leave } = this.#stages
+    const { urlOf, idOf, fieldsOf, addressOf, unreadable, trace, admit, bounds, leave } = this.#stages
     raw.url = urlOf(raw)
     const found = this.#routes.find(raw.method ?? '', raw.url)
     const id = idOf(raw)
@@ -61,13 +61,21 @@ export class Dispatcher {
       found === undefined || found === 'unreadable' ? [undefined, {}] : [found.route, found.params]
     const request = new HttpRequest(raw, id, route, params, addressOf)
     const reply = new HttpReply(response, request, fieldsOf(id))
-    if (found === 'unreadable') return void unreadable(request, reply)
-    if (this.#closing) return void leave(request, reply)
-    try {
+    this.#guard(request, reply, () => {
+      if (found === 'unreadable') return void unreadable(request, reply)
+      if (this.#closing) return void leave(request, reply)
       const call = trace?.(request, reply)
-      if (admit(request, reply)) bounds.begin(raw, () => this.#goOn(request, reply, call))
+      if (!admit(request, reply)) return
+      bounds.begin(raw, () => this.#guard(request, reply, () => this.#goOn(request, reply, call)))
+    })
+  }
+
+  /** An error of one request ends that one alone. */
+  #guard(request: HttpRequest, reply: HttpReply, run: () => void): void {
+    try {
+      run()
     } catch (error) {
-      fail(error, request, reply)
+      this.#stages.fail(error, request, reply)
     }
   }
 
@@ -76,10 +84,10 @@ export class Dispatcher {
     if (this.#routes.answersBefore(request, reply)) return
     if (route?.readsBody) return void this.#answer(request, reply, call)
     if (route?.onRequest === undefined) return void this.#readBody(request, reply, call)
-    route.onRequest(request).then(
-      () => this.#readBody(request, reply, call),
-      (error: unknown) => this.#stages.fail(error, request, reply),
-    )
+    route
+      .onRequest(request)
+      .then(() => this.#readBody(request, reply, call))
+      .catch((error: unknown) => this.#stages.fail(error, request, reply))
   }
 
   #readBody(request: HttpRequest, reply: HttpReply, call: TracedCall | undefined): void {
@@ -101,15 +109,12 @@ export class Dispatcher {
     const { fail, unknown } = this.#stages
     const { route } = request
     if (route === undefined) return void unknown(request, reply)
-    const answer = () => {
-      try {
+    const answer = () =>
+      this.#guard(request, reply, () => {
         const answered = route.handle(request, reply)
         if (answered === NO_SUCH_PATH) unknown(request, reply)
         else if (answered instanceof Promise) answered.catch((error: unknown) => fail(error, request, reply))
-      } catch (error) {
-        fail(error, request, reply)
-      }
-    }
+      })
     if (call === undefined) answer()
     else call.run(answer)
   }
