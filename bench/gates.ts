@@ -208,7 +208,7 @@ export const gates: readonly Gate[] = [
   { ...ratio('egress', 'forward-body', 1.5), because: FORWARDING },
   { ...ratio('doors', 'json', 3), because: DOORS },
   { ...ratio('doors', 'authzen', 4), because: DOORS },
-  { ...ratio('doors', 'identity', 8), because: DOORS },
+  { ...ratio('doors', 'identity', 9), because: DOORS },
   { ...ratio('doors', 'authorize', 3), because: DOORS },
   { ...ratio('ext-authz', 'check-sockets', 1.5), because: EXT_AUTHZ },
   { ...ratio('ext-authz', 'check-grpc-js', 1.5), because: EXT_AUTHZ },
@@ -295,9 +295,9 @@ export const gates: readonly Gate[] = [
     because: IMPORTED,
   })),
   {
-    ...ratio('owner', 'import-openapi', 5),
+    ...ratio('owner', 'import-openapi', 6),
     because:
-      'the aim is 3, and 3.8 to 4 is reached: a description is almost twice as long as its matrix, and is read twice, once for its values and once for its lines',
+      'the aim is 3, and 3.7 to 5.4 is reached: a description is almost twice as long as its matrix, and is read twice, once for its values and once for its lines',
   },
   {
     ...ratio('start', 'ready-grpc', 2.8),
@@ -305,9 +305,9 @@ export const gates: readonly Gate[] = [
       'the aim is 2.5, and 2.45 is what the start takes in processor time; SQLite, the configuration and the log are that much more to load and to compile than grpc-js, and the rest is room for other machines',
   },
   {
-    ...ratio('start', 'ready', 3.6),
+    ...ratio('start', 'ready', 3.2),
     because:
-      'HTTP takes three quarters of what a bare server takes in all, measured with the framework of that time; the rest is room for other machines',
+      'the aim is 2.3, and 2.8 is reached, of which the start without HTTP takes 2.6; the rest is room for other machines',
   },
   ...['command-check', 'command-health'].map((row) => ({
     ...ratio('start', row, 4),
