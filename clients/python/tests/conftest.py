@@ -33,6 +33,32 @@ _NODE = ROOT / "node_modules" / ".bin" / "node"
 _PORTCULLIS = [str(_NODE) if _NODE.exists() else "node", str(ROOT / "sidecar" / "portcullis.js")]
 
 
+def started(folder: pathlib.Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([*_PORTCULLIS, *arguments], stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
+def serve(
+    folder: pathlib.Path, config: str = "portcullis.yaml", data: str = "data", address: str = "127.0.0.1:0"
+) -> tuple[subprocess.Popen[str], str]:
+    """A process and its address. The configuration and the data are in the folder."""
+    flags = ["--http", "off", "--json", "--data", data, "--grpc", address, "--config", config]
+    process = started(folder, "serve", *flags)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, "the sidecar did not start"
+    return process, json.loads(line)["grpc"]
+
+
+@contextlib.contextmanager
+def served(folder: pathlib.Path) -> Iterator[str]:
+    process, address = serve(folder)
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
 class Sidecar:
     """A process with a separate directory, and the secrets of its people."""
 
@@ -81,7 +107,7 @@ class Sidecar:
     def beside(self, address: str = "127.0.0.1:0", **config: Any) -> Iterator[str]:
         """Another process with the same directory, at another address and with another configuration."""
         self._write("beside.yaml", json.dumps({**self.config, **config}))
-        process, address = self._serve("beside.yaml", "data", address)
+        process, address = serve(self.folder, "beside.yaml", address=address)
         try:
             yield address
         finally:
@@ -91,15 +117,7 @@ class Sidecar:
     def start(self, data: str = "data") -> None:
         """Starts the process; again where it was before."""
         self._write("portcullis.yaml", json.dumps(self.config))
-        self._process, self.address = self._serve("portcullis.yaml", data, self.address)
-
-    def _serve(self, config: str, data: str, address: str) -> tuple[subprocess.Popen[str], str]:
-        flags = ["--http", "off", "--json", "--data", data, "--grpc", address, "--config", config]
-        process = self._run("serve", *flags)
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, "the sidecar did not start"
-        return process, json.loads(line)["grpc"]
+        self._process, self.address = serve(self.folder, data=data, address=self.address)
 
     def _apply(self, many: int) -> list[dict[str, str]]:
         names = ["key", *(f"many-{number}" for number in range(many))]
@@ -115,14 +133,11 @@ class Sidecar:
             "control_panel_users": [{"name": "stranger", "static_tokens": ["other"]}],
         }
         self._write("directory.yaml", json.dumps({"accounts": [first, second]}))
-        applying = self._run("directory", "apply", "directory.yaml", "--data", "data", "--json")
+        applying = started(self.folder, "directory", "apply", "directory.yaml", "--data", "data", "--json")
         printed, _ = applying.communicate()
         assert applying.returncode == 0
         secrets: list[dict[str, str]] = json.loads(printed)["secrets"]
         return secrets
-
-    def _run(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen([*_PORTCULLIS, *arguments], stdout=subprocess.PIPE, text=True, cwd=self.folder)
 
     def _write(self, name: str, text: str) -> None:
         file = self.folder / name
