@@ -1,5 +1,6 @@
 /** Runs the command line: one command, its errors, its exit code. */
 import { type Command, CommanderError } from 'commander'
+import { namesMeant } from '../../engine/meant.ts'
 import { emptyProgram, everyCommand } from './empty-program.ts'
 import { EXIT, failWith, guardOutput, isInterruption } from './terminal/errors.ts'
 import { COMPLETE, refuseEmptyValues } from './terminal/placeholders.ts'
@@ -48,7 +49,7 @@ export async function runCommand(program: Command, words: readonly string[], jso
   for (const command of everyCommand(program))
     command.exitOverride((error) => {
       refusing = command
-      throw error
+      throw error.code === 'commander.excessArguments' ? unknownCommand(command, error) : error
     })
   try {
     refuseHelpForUnknown(program, words)
@@ -73,12 +74,25 @@ function isHelp(error: unknown): error is CommanderError {
   )
 }
 
+/** A group that does something by itself takes an unknown command for an argument too many. */
+function unknownCommand(group: Command, error: CommanderError): CommanderError {
+  if (group.commands.length === 0) return error
+  const [given = ''] = group.args
+  const near = namesMeant(given, namesIn(group))
+  const meant = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`
+  return new CommanderError(error.exitCode, 'commander.unknownCommand', `unknown command '${given}'${meant}`)
+}
+
 /** The text to type in place of a refused one. */
 function hintFor(command: Command): string {
-  const names = command.commands.filter((each) => !isHidden(each)).map((each) => each.name())
+  const names = namesIn(command)
   if (names.length === 0) return `(see \`${pathOf(command)} --help\`)`
   const options = command.parent === null ? '--help, --version' : '--help'
   return `(commands: ${names.join(', ')}; options: ${options})`
+}
+
+function namesIn(group: Command): readonly string[] {
+  return group.commands.filter((each) => !isHidden(each)).map((each) => each.name())
 }
 
 function isHidden(command: Command): boolean {

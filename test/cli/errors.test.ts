@@ -329,6 +329,7 @@ describe('a command line with a mistake', () => {
       ['account', 'lsit'],
       /^portcullis: unknown command 'lsit'; did you mean list\?\n\(commands: create, list, .*\)\n$/,
     ],
+    [['matrix', 'lnt'], /^portcullis: unknown command 'lnt'; did you mean lint\?\n\(commands: lint, .*\)\n$/],
     [
       ['completion', 'tcsh'],
       /^portcullis: command-argument value 'tcsh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish\.\n\(see /,
