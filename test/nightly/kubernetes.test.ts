@@ -309,6 +309,8 @@ const EVERYTHING = {
   },
   podDisruptionBudget: { maxUnavailable: '50%' },
   podAnnotations: { 'example/a': 'b' },
+  podLabels: { 'example/c': 'd' },
+  priorityClassName: 'first',
   nodeSelector: { disk: 'fast' },
   tolerations: [{ key: 'a', operator: 'Exists' }],
   affinity: { nodeAffinity: {} },
@@ -370,13 +372,17 @@ describe.skipIf(!tools.ok)('the chart', () => {
       imagePullPolicy: 'Always',
       resources: { limits: { memory: '1Gi' } },
     })
-    expect(pod).toMatchObject({ nodeSelector: { disk: 'fast' }, terminationGracePeriodSeconds: 80 })
+    expect(pod).toMatchObject({
+      ...{ nodeSelector: { disk: 'fast' }, priorityClassName: 'first', terminationGracePeriodSeconds: 80 },
+    })
     expect(config).toMatchObject({
       strict: true,
       grpc: { max_batch_length: 10 },
       callers: EVERYTHING.callers,
     })
-    expect(objects.find(({ kind }) => kind === 'Deployment')).toMatchObject({ spec: { replicas: 3 } })
+    expect(objects.find(({ kind }) => kind === 'Deployment')).toMatchObject({
+      spec: { replicas: 3, template: { metadata: { labels: { 'example/c': 'd' } } } },
+    })
     expect(container).toMatchObject({ env: expect.arrayContaining(EVERYTHING.env) })
     expect(container.volumeMounts).toEqual(expect.arrayContaining(EVERYTHING.volumeMounts))
     const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy')
@@ -430,6 +436,11 @@ describe.skipIf(!tools.ok)('the chart', () => {
     ['a number as text', { callers: CALLERS, replicas: 'two' }, /replicas.*integer/is],
     ['a tag as a number', { callers: CALLERS, image: { tag: 1 } }, /image.tag.*string/is],
     ['an invalid digest', { callers: CALLERS, image: { digest: 'abc' } }, /digest.*pattern/is],
+    [
+      'a label of the chart',
+      { callers: CALLERS, podLabels: { 'app.kubernetes.io/name': 'a' } },
+      /invalid propertyName .app\.kubernetes\.io/,
+    ],
     [
       'the URL of the database',
       { callers: CALLERS, configuration: { directory: { url: 'x' } } },
