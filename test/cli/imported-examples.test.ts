@@ -37,7 +37,7 @@ test('every provider of the examples is in the page', () => {
 const CHANGES: Readonly<Record<string, readonly [from: string, to: string, line: number, cell: string]>> = {
   gitlab: ['| OAuth 2.0 token | ✅', '| OAuth 2.0 token | ❌', 10, 'api × oauth_2_0_token'],
   github: ['| `GET /issues` | – | ✓', '| `GET /issues` | – | –', 17, 'get-issues × github_app_user_token'],
-  slack: ['auth.test,✓', 'auth.test,-', 2, 'auth-test × bot_token'],
+  slack: ['auth.test,✓', 'auth.test,-', 2, 'auth.test × bot_token'],
   twilio: ['Accounts</td><td>Yes', 'Accounts</td><td>No', 15, 'accounts × main_key'],
   stripe: ['| Payments | Yes', '| Payments | No', 9, 'payments × secret_key'],
   cloudflare: ['- user_service_key: []', '- api_token: []', 63, 'origin-certificates × user_service_key'],

@@ -67,7 +67,7 @@ test.each<[claim: string, args: string[], stderr: string]>([
   [
     'no server is there for gRPC',
     ['--address', `unix:${folder}/absent`],
-    `no answer from unix:${folder}/absent: ENOENT`,
+    `no answer, UNAVAILABLE: no sidecar answers at unix:${folder}/absent (no such socket); start one with \`portcullis serve\``,
   ],
   [
     'a server says nothing',
@@ -77,7 +77,7 @@ test.each<[claim: string, args: string[], stderr: string]>([
   [
     'a server says nothing for gRPC',
     ['--address', addressOf(silent), '--deadline', '50'],
-    `no answer from ${addressOf(silent)}: none within 50 ms`,
+    `no answer, DEADLINE_EXCEEDED: no answer from ${addressOf(silent)} within 50 ms`,
   ],
   [
     'another server is there',
