@@ -40,7 +40,9 @@ export interface Line {
 /** A connection, which opens at the first call. */
 export class UnaryCalls {
   readonly #line: Line
+  #opening: Promise<ClientConnection> | undefined
   #connection: ClientConnection | undefined
+  #isClosed = false
 
   constructor(line: Line) {
     this.#line = line
@@ -83,12 +85,18 @@ export class UnaryCalls {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#connection?.fail(new Error('the connection was closed'))
   }
 
-  async #opened(): Promise<ClientConnection> {
-    this.#connection ??= new ClientConnection(await socketTo(this.#line), ANSWER_BYTES_MAX)
-    return this.#connection
+  /** Calls at the same time share one connection. */
+  #opened(): Promise<ClientConnection> {
+    this.#opening ??= socketTo(this.#line).then((socket) => {
+      this.#connection = new ClientConnection(socket, ANSWER_BYTES_MAX)
+      if (this.#isClosed) this.close()
+      return this.#connection
+    })
+    return this.#opening
   }
 
   #errorOf(cause: Error): PortcullisError {
