@@ -4,6 +4,7 @@ import { createServer, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { UnaryCalls } from '../../sidecar/cli/unary-calls.ts'
+import { HANGS_MS } from '../support/suite/resources.ts'
 
 test('calls at the same time share one connection, which is closed', async () => {
   const sessions: ServerHttp2Session[] = []
@@ -18,7 +19,7 @@ test('calls at the same time share one connection, which is closed', async () =>
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const calls = new UnaryCalls({ address, tls: undefined, deadlineMs: 10_000 })
+  const calls = new UnaryCalls({ address, tls: undefined, deadlineMs: HANGS_MS })
   const answers = await Promise.all([1, 2, 3].map(() => calls.call('/a.B/C', Buffer.of(1))))
   expect(answers).toEqual([1, 2, 3].map(() => Buffer.of(7)))
   expect(sessions).toHaveLength(1)
