@@ -359,7 +359,13 @@ export class Client {
       const [metadata, options] = [this.#presented.metadata, { deadline: endsAtMs }]
       const call = this.#open(() =>
         this.#stub.makeUnaryRequest(
-          ...([path, requestSerialize, responseDeserialize, request, metadata, options, done] as const),
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          metadata,
+          options,
+          done,
         ),
       )
       const cancel = () => call.cancel()
