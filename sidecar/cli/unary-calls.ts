@@ -21,6 +21,9 @@ const PREFIX_BYTES = 5
 /** The longest answer, in bytes, as the client takes it. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
+/** Longest time that a timer of Node takes, in milliseconds. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** Longest time that gRPC writes in milliseconds: eight digits. */
 const TIMEOUT_MS_MAX = 99_999_999
 
@@ -58,7 +61,7 @@ export class UnaryCalls {
     const prefix = Buffer.alloc(PREFIX_BYTES)
     prefix.writeUInt32BE(message.length, 1)
     const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Late()), Math.min(deadlineMs, 2 ** 31 - 1))
+    const timer = setTimeout(() => late.reject(new Late()), Math.min(deadlineMs, TIMER_MS_MAX))
     try {
       const asked = this.#opened().then((connection) =>
         connection.request(
@@ -78,7 +81,9 @@ export class UnaryCalls {
       )
       return messageIn(await Promise.race([asked, late.promise]), this.#line)
     } catch (error) {
-      throw error instanceof PortcullisError ? error : this.#errorOf(error as Error)
+      if (error instanceof PortcullisError) throw error
+      const status = statusOf(error as Error, this.#connection?.isEstablished === true)
+      throw new PortcullisError({ ...status, message: status.details }, this.#line)
     } finally {
       clearTimeout(timer)
     }
@@ -98,23 +103,18 @@ export class UnaryCalls {
     })
     return this.#opening
   }
+}
 
-  #errorOf(cause: Error): PortcullisError {
-    const text = causeText(cause)
-    const [code, details] =
-      cause instanceof Late
-        ? [DEADLINE_EXCEEDED, '']
-        : cause instanceof AnswerTooLong
-          ? [RESOURCE_EXHAUSTED, text]
-          : cause instanceof StreamReset
-            ? [cause.wasRefused ? UNAVAILABLE : INTERNAL, text]
-            : /\b(ENOTFOUND|EAI_\w+)\b/.test(text)
-              ? [UNAVAILABLE, `Name resolution failed: ${text}`]
-              : this.#connection?.isEstablished
-                ? [UNAVAILABLE, text]
-                : [UNAVAILABLE, `No connection established. Last error: ${text}`]
-    return new PortcullisError({ code, details, message: details }, this.#line)
-  }
+/** The status of a call that has no answer, in the words of grpc-js, which the client's errors are made of. */
+function statusOf(cause: Error, isEstablished: boolean): { readonly code: number; readonly details: string } {
+  if (cause instanceof Late) return { code: DEADLINE_EXCEEDED, details: '' }
+  const details = causeText(cause)
+  if (cause instanceof AnswerTooLong) return { code: RESOURCE_EXHAUSTED, details }
+  if (cause instanceof StreamReset) return { code: cause.wasRefused ? UNAVAILABLE : INTERNAL, details }
+  if (/\b(ENOTFOUND|EAI_\w+)\b/.test(details))
+    return { code: UNAVAILABLE, details: `Name resolution failed: ${details}` }
+  if (isEstablished) return { code: UNAVAILABLE, details }
+  return { code: UNAVAILABLE, details: `No connection established. Last error: ${details}` }
 }
 
 /** The deadline has passed. */
