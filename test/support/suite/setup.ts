@@ -14,7 +14,9 @@ class CachingWorker extends Worker {
   constructor(program: string | URL, options: WorkerOptions = {}) {
     const { NODE_COMPILE_CACHE } = process.env
     const { env } = options
-    super(program, typeof env === 'object' ? { ...options, env: { ...env, NODE_COMPILE_CACHE } } : options)
+    // A thread would take an absent variable for a folder of the name `undefined`.
+    const isCached = typeof env === 'object' && NODE_COMPILE_CACHE !== undefined
+    super(program, isCached ? { ...options, env: { ...env, NODE_COMPILE_CACHE } } : options)
   }
 }
 if (threads.Worker.name !== CachingWorker.name) {
