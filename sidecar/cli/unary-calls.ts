@@ -105,7 +105,7 @@ export class UnaryCalls {
   }
 }
 
-/** The status of a call that has no answer, in the words of grpc-js, which the client's errors are made of. */
+/** The status of a call without an answer. The client makes its errors of the words of grpc-js. */
 function statusOf(cause: Error, isEstablished: boolean): { readonly code: number; readonly details: string } {
   if (cause instanceof Late) return { code: DEADLINE_EXCEEDED, details: '' }
   const details = causeText(cause)
