@@ -347,11 +347,16 @@ class Day {
       if (torn.length > (this.#done.kill ?? 0) + (this.#done.killWorker ?? 0))
         throw new Violation(`${name}: ${torn.length} lines of the decision log are torn`)
     }
-    for (const { log } of [host, follower]) {
-      const errors = log
-        .split('\n')
-        .filter((line) => /"level":[56]0/.test(line) && !line.includes(HALF_RENEWED))
+    const { restart = 0, kill = 0, killWorker = 0 } = this.#done
+    const stops = restart + kill + killWorker
+    const expected = { host: [HALF_RENEWED], follower: [HALF_RENEWED, HUB_IS_AWAY] }
+    for (const [name, { log }] of Object.entries({ host, follower })) {
+      const lines = log.split('\n').filter((line) => /"level":[56]0/.test(line))
+      const errors = lines.filter((line) => !expected[name as 'host'].some((text) => line.includes(text)))
       if (errors.length > 0) throw new Violation(`the log has errors: ${errors.slice(0, 3).join('\n')}`)
+      const outages = lines.filter((line) => line.includes(HUB_IS_AWAY)).length
+      if (outages > OUTAGES_MAX * stops)
+        throw new Violation(`the follower was without its hub ${outages} times, with ${stops} stops of it`)
     }
   }
 
@@ -389,6 +394,10 @@ async function patiently<T>(work: () => Promise<T>, alsoViolations = false): Pro
 
 /** Said between the two files of a certificate that is renewed. */
 const HALF_RENEWED = 'the TLS certificates cannot be used; the last good ones stay in force'
+
+/** A follower whose hub stops says it. One that starts may be reached, and then be away again. */
+const HUB_IS_AWAY = 'the directory does not answer; the sidecar is not ready until it does'
+const OUTAGES_MAX = 3
 
 /** Kills may leave some; they must not become more and more. */
 const LEFT_MAX = 8
